@@ -56,9 +56,7 @@ class Deployment(Noun):
 class Replica(Noun):
     """One engine process. It holds its GPUs in [held_from, held_until); null means since its first evidence / still."""
 
-    deployment = models.ForeignKey(
-        Deployment, on_delete=models.PROTECT, null=True, blank=True, related_name="replicas"
-    )
+    deployment = models.ForeignKey(Deployment, on_delete=models.PROTECT, null=True, blank=True, related_name="replicas")
     metrics_url = models.URLField(blank=True, help_text="Where the engine's /metrics page is; empty: not scraped.")
     held_from = models.DateTimeField(null=True, blank=True)
     held_until = models.DateTimeField(null=True, blank=True)
@@ -105,7 +103,7 @@ class PriceKind(models.TextChoices):
 
 
 class Price(models.Model):
-    """A price in [effective_from, effective_until). A correction is a new row or a change that is in the audit trail."""
+    """A price in [effective_from, effective_until). A correction is a new row, or a change in the audit trail."""
 
     kind = models.CharField(max_length=20, choices=PriceKind)
     gpu_type = models.ForeignKey(GpuType, on_delete=models.PROTECT, null=True, blank=True, related_name="prices")
