@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple
 
 from apps.core.errors import InvalidInput, Problem
 from apps.core.time import Window
-from apps.core.time import Window
 from apps.core.unknown import Unknown
 
 PriceKind = Literal["gpu_hour", "reviewer_hour"]
@@ -132,17 +131,6 @@ class PriceBook:
         entries = self._series.get(SeriesKey("gpu_hour", gpu_type_id, 0), [])
         name = self._gpu_type_names.get(gpu_type_id, str(gpu_type_id))
         return _holding(entries, at) or _why_not(entries, at, f"GPU type {name}")
-
-    def gpu_hour_spans(self, gpu_type_id: int, window: Window) -> list[tuple[Window, PriceAt | Unknown]]:
-        """The window cut at every change of this GPU type's price, in time order, with what holds in each span."""
-        entries = self._series.get(SeriesKey("gpu_hour", gpu_type_id, 0), [])
-        moments = {moment for e in entries for moment in (e.effective_from, e.effective_until) if moment is not None}
-        inside = sorted(moment for moment in moments if window.start < moment < window.end)
-        edges = [window.start, *inside, window.end]
-        return [
-            (Window(start, end), self.gpu_hour(gpu_type_id, start))
-            for start, end in zip(edges, edges[1:], strict=False)
-        ]
 
     def gpu_hour_spans(self, gpu_type_id: int, window: Window) -> list[tuple[Window, PriceAt | Unknown]]:
         """The window cut wherever this type's price begins or ends; the pieces follow each other without a gap."""
