@@ -1,0 +1,1 @@
+"""What each page shows: selectors' answers arranged as figures, tables and charts."""

@@ -1,0 +1,88 @@
+"""The state of a page: its address read once into a period, filters and choices, and written back for links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+
+from apps.accounts.selectors import Viewer
+from apps.catalog import selectors as catalog
+from apps.catalog.domain.nouns import Names
+from apps.core.query import Dimension, Filters
+from apps.dashboard import filters, period
+
+FILTERED: tuple[Dimension, ...] = ("team", "endpoint", "model")
+
+
+@dataclass(frozen=True, slots=True)
+class PageState:
+    """What a page was asked to show, and to whom. `filters` already holds the viewer's team limit."""
+
+    path: str
+    now: datetime
+    viewer: Viewer
+    period: period.Period
+    selection: filters.Selection
+    filters: Filters
+    names: Mapping[Dimension, Names]
+    choices: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
+
+    def url(self, path: str | None = None, /, **changes: str | None) -> str:
+        """This page's address (or another `path` with the same state) with some of the query changed; None removes."""
+        query: dict[str, str | None] = {**self.period.query, **self.selection.query}
+        if path is None:
+            query |= self.choices
+        elif path != self.path:
+            query = {name: value for name, value in query.items() if name not in FILTERED}
+        query |= changes
+        kept = [(k, v) for k, v in query.items() if v is not None and v != "" and self.defaults.get(k) != v]
+        return (path or self.path) + ("?" + urlencode(kept, safe=",:") if kept else "")
+
+    def name(self, dimension: Dimension, noun_id: int) -> str:
+        return self.names[dimension][noun_id].name
+
+
+def read(
+    request: HttpRequest,
+    *,
+    default_range: period.Key = period.DEFAULT,
+    choices: Mapping[str, Sequence[str]] | None = None,
+    dimensions: Sequence[Dimension] = FILTERED,
+) -> PageState:
+    """The state that the request's address asks for; of each choice the first value is the default."""
+    now = datetime.now(UTC)
+    query = {name: value for name, value in request.GET.items() if isinstance(value, str)}
+    when = period.parse(query, now, default_range)
+    names = {dimension: catalog.names(dimension) for dimension in dimensions}
+    selection = filters.parse(query, names, dimensions)
+    chosen, notes = _choose(query, choices or {})
+    viewer: Viewer = request.viewer  # type: ignore[attr-defined]
+    return PageState(
+        path=request.path,
+        now=now,
+        viewer=viewer,
+        period=when,
+        selection=selection,
+        filters=selection.filters.limited_to_teams(viewer.teams),
+        names=names,
+        choices=chosen,
+        defaults={"range": default_range, "compare": "prev"} | {n: v[0] for n, v in (choices or {}).items()},
+        ignored=when.ignored + selection.ignored + tuple(notes),
+    )
+
+
+def _choose(query: Mapping[str, str], choices: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], list[str]]:
+    chosen: dict[str, str] = {}
+    notes: list[str] = []
+    for name, allowed in choices.items():
+        value = query.get(name, "")
+        if value and value not in allowed:
+            notes.append(f"ignored {name}={value[:40]}: use one of {', '.join(allowed)}")
+        chosen[name] = value if value in allowed else allowed[0]
+    return chosen, notes

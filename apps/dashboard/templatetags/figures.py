@@ -1,0 +1,116 @@
+"""Template words for quantities: money, tokens, durations, changes, sparklines, bars and links that keep the state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from apps.core.unknown import Unknown
+from apps.dashboard import format as words
+from apps.dashboard import sparkline as drawing
+from apps.dashboard.change import Change
+from apps.dashboard.state import PageState
+
+register = template.Library()
+
+
+def _missing(value: object) -> SafeString | None:
+    """An em dash with its reason, or None when there is a value."""
+    if isinstance(value, Unknown):
+        return format_html(
+            '<abbr title="{}">{}</abbr><span class="visually-hidden"> unknown: {}</span>',
+            value.reason,
+            words.DASH,
+            value.reason,
+        )
+    return mark_safe(words.DASH) if value is None or value == "" else None  # noqa: S308
+
+
+@register.filter
+def money(value: Decimal | Unknown | None, currency: str = "USD") -> str:
+    return _missing(value) or words.money(Decimal(value), currency or "USD")  # type: ignore[arg-type]
+
+
+@register.filter
+def count(value: int | Unknown | None) -> str:
+    return _missing(value) or words.count(int(value))  # type: ignore[arg-type]
+
+
+@register.filter
+def compact(value: float | Unknown | None) -> str:
+    return _missing(value) or words.compact(float(value))  # type: ignore[arg-type]
+
+
+@register.filter
+def seconds(value: float | Unknown | None) -> str:
+    return _missing(value) or words.seconds(float(value))  # type: ignore[arg-type]
+
+
+@register.filter
+def share(value: float | Unknown | None) -> str:
+    return _missing(value) or words.share(float(value))  # type: ignore[arg-type]
+
+
+@register.filter
+def span(value: timedelta | Unknown | None) -> str:
+    return _missing(value) or words.span(value)  # type: ignore[arg-type]
+
+
+@register.simple_tag
+def ago(moment: datetime | None, now: datetime) -> str:
+    """A relative time whose element carries the absolute one."""
+    if moment is None:
+        return format_html("<span>never</span>")
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        moment.isoformat(),
+        words.moment(moment),
+        words.ago(moment, now),
+    )
+
+
+@register.filter
+def moment(value: datetime | None) -> str:
+    if value is None:
+        return words.DASH
+    return format_html('<time datetime="{}">{}</time>', value.isoformat(), words.moment(value))
+
+
+@register.simple_tag
+def change(value: Change | None) -> str:
+    if value is None:
+        return ""
+    return format_html(
+        '<span class="change change--{}"><span aria-hidden="true">{}</span> {}</span>',
+        value.tone,
+        value.symbol,
+        value.words,
+    )
+
+
+@register.simple_tag
+def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
+    """A line without axes; the same `top` within a column makes rows comparable."""
+    return mark_safe(drawing.svg(values, top))  # noqa: S308
+
+
+@register.simple_tag
+def cell_bar(value: Decimal | float | None, top: Decimal | float | None) -> str:
+    """A thin bar of value / top, for the column that a table compares."""
+    if value is None or not top or value < 0 or isinstance(value, Unknown):
+        return ""
+    width = min(100.0, float(value) / float(top) * 100)
+    return format_html(
+        '<svg class="cell-bar" aria-hidden="true" focusable="false"><rect width="{}%" height="3"/></svg>',
+        f"{width:.1f}",
+    )
+
+
+@register.simple_tag
+def href(state: PageState, path: str | None = None, /, **changes: str | None) -> str:
+    return state.url(path, **changes)

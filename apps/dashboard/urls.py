@@ -1,0 +1,11 @@
+"""Addresses of the pages."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver, path
+
+from apps.dashboard.views import glossary
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("glossary", glossary.page, name="glossary"),
+]

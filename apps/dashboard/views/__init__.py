@@ -1,0 +1,1 @@
+"""Pages: a request becomes a page state, a page state an answer in HTML."""

@@ -1,0 +1,10 @@
+"""The glossary: what each word and number on the pages means."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+
+def page(request: HttpRequest) -> HttpResponse:
+    return render(request, "pages/glossary.html")

@@ -1,0 +1,151 @@
+"""One page answered twice: whole for a browser, its panel alone for HTMX; both from the same template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+
+from apps.dashboard import filters
+from apps.dashboard import format as words
+from apps.dashboard.period import PRESETS, Period
+from apps.dashboard.state import PageState
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    text: str
+    url: str
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RangeLink:
+    key: str
+    name: str
+    url: str
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RangeGroup:
+    name: str
+    presets: list[RangeLink]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """The range picker: links by group, whether to compare, the resolved range, and what its form must keep."""
+
+    groups: list[RangeGroup]
+    compare: list[Option]
+    resolved: str
+    hidden: list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    dimension: str
+    text: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilterOption:
+    slug: str
+    text: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FilterChoice:
+    dimension: str
+    label: str
+    options: list[FilterOption]
+
+
+@dataclass(frozen=True, slots=True)
+class Filtering:
+    choices: list[FilterChoice]
+    hidden: list[tuple[str, str]]
+
+
+def respond(
+    request: HttpRequest,
+    state: PageState,
+    template: str,
+    context: Mapping[str, object],
+    *,
+    heading: str,
+    answer: str = "",
+    with_range: bool = True,
+    with_charts: bool = False,
+) -> HttpResponse:
+    """The page, or its panel when HTMX asks for it (but whole again when it restores history)."""
+    is_fragment = "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
+    merged = {
+        **context,
+        "state": state,
+        "heading": heading,
+        "answer": answer,
+        "panel_template": template,
+        "has_charts": with_charts,
+        "ranges": _ranges(state) if with_range else None,
+        "filtering": _filtering(state),
+        "chips": _chips(state),
+        "refresh_seconds": 30 if state.period.live and with_range else 0,
+    }
+    response = render(request, "fragment.html" if is_fragment else "page.html", merged)
+    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
+    return response
+
+
+def _ranges(state: PageState) -> Ranges:
+    groups: dict[str, list[RangeLink]] = {}
+    for preset in PRESETS:
+        url = state.url(**{"range": preset.key, "from": None, "to": None})
+        current = preset.key == state.period.key
+        groups.setdefault(preset.group, []).append(RangeLink(preset.key, preset.name, url, current))
+    compare_off = "compare" in state.period.query
+    return Ranges(
+        groups=[RangeGroup(name, presets) for name, presets in groups.items()],
+        compare=[
+            Option("Period before", state.url(compare=None), not compare_off),
+            Option("Nothing", state.url(compare="off"), compare_off),
+        ],
+        resolved=resolved(state.period),
+        hidden=_hidden(state, leave_out=("range", "from", "to")),
+    )
+
+
+def resolved(period: Period) -> str:
+    """The absolute range in words, with what it is compared with."""
+    text = words.window(period.window.start, min(period.window.end, period.exact.end))
+    return f"{text}, compared with {period.before_name}" if period.before_name else text
+
+
+def _hidden(state: PageState, leave_out: Iterable[str]) -> list[tuple[str, str]]:
+    query = {**state.period.query, **state.selection.query, **state.choices}
+    gone = set(leave_out)
+    return [(k, v) for k, v in query.items() if k not in gone and v and state.defaults.get(k) != v]
+
+
+def _chips(state: PageState) -> list[Chip]:
+    applied = state.selection.applied
+    return [Chip(a.dimension, a.text, state.url(**{a.dimension: filters.without(applied, a)})) for a in applied]
+
+
+def _filtering(state: PageState) -> Filtering | None:
+    """Select boxes of the page's dimensions; a lead is offered only own teams."""
+    choices = []
+    for dimension, names in state.names.items():
+        chosen = getattr(state.selection.filters, dimension) or frozenset()
+        offered = [n for n in names.values() if n.id or chosen]
+        if dimension == "team" and state.viewer.teams is not None:
+            offered = [n for n in offered if n.id in state.viewer.teams]
+        options = [FilterOption(n.slug, n.name, n.id in chosen) for n in sorted(offered, key=lambda n: n.name.lower())]
+        choices.append(FilterChoice(dimension, dimension.capitalize(), options))
+    return Filtering(choices, _hidden(state, leave_out=state.names)) if choices else None
