@@ -18,7 +18,8 @@ class AttributedHour(models.Model):
 class LedgerLine(models.Model):
     """One amount. The lines of a replica-hour and pool add up to what it cost, exactly.
 
-    `amount` is null, with a `reason`, when no price is known: the quantity stands, the money is unknown.
+    `amount` is null, with a `reason`, when no price is known: the quantity stands, the money is unknown. A `reason`
+    beside an amount is a remark (negative idle, busy time with nobody to charge).
     """
 
     hour = models.DateTimeField()
@@ -37,10 +38,13 @@ class LedgerLine(models.Model):
     status_group = models.SmallIntegerField()
     traffic = models.SmallIntegerField()
     tier = models.SmallIntegerField()
-    gpu_seconds = models.DecimalField(max_digits=20, decimal_places=9)
+    seconds = models.DecimalField(max_digits=20, decimal_places=9, help_text="Of the replica, whatever it holds.")
+    gpu_seconds = models.DecimalField(
+        max_digits=20, decimal_places=9, null=True, help_text="Null: how many GPUs the replica holds is not known."
+    )
     amount = models.DecimalField(max_digits=20, decimal_places=6, null=True)
     currency = models.CharField(max_length=3)
-    reason = models.CharField(max_length=200, blank=True)
+    reason = models.CharField(max_length=400, blank=True)
     price_id = models.IntegerField(null=True)
     price = models.DecimalField(max_digits=20, decimal_places=10, null=True, help_text="Per GPU-hour, as applied.")
 
@@ -51,7 +55,7 @@ class LedgerLine(models.Model):
 class TaskCost(models.Model):
     """What the tasks of one cohort used in one hour, by decision and by why; sums to the shared lines of tasks.
 
-    Review is a cost of the cohort's own hour, with `review_minutes` and its own price.
+    Review is a cost of the cohort's own hour, at its own price.
     """
 
     class Kind(models.TextChoices):
@@ -71,7 +75,7 @@ class TaskCost(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     amount = models.DecimalField(max_digits=20, decimal_places=6, null=True)
     currency = models.CharField(max_length=3)
-    reason = models.CharField(max_length=200, blank=True)
+    reason = models.CharField(max_length=400, blank=True)
     price_id = models.IntegerField(null=True)
 
     class Meta:

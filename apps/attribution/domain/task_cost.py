@@ -34,6 +34,8 @@ KIND_OF_WORK = {
     Work.ESCALATION: Kind.ESCALATION,
 }
 
+BY_TOKENS = "shared by tokens only: which task used how much is not known"
+
 
 @dataclass(frozen=True, slots=True)
 class TaskCostLine:
@@ -73,12 +75,13 @@ def task_costs_of_hour(
         if line.component != Component.SHARED or not rows:
             continue
         kind = KIND_OF_WORK[Work(line.work)]
-        price = (line.currency, "" if line.quanta is not None else line.reason, line.price_id)
-        if line.quanta is None:
-            unknown.update((cohort, kind, price) for cohort, _ in rows)
+        parts = None if line.quanta is None else _divided(line.quanta, units[key], rows)
+        if parts is None:
+            reason = line.reason if line.quanta is None else BY_TOKENS
+            unknown.update((cohort, kind, (line.currency, reason, line.price_id)) for cohort, _ in rows)
             continue
-        for cohort, quanta in _divided(line.quanta, units[key], rows):
-            known[cohort, kind, price] += quanta
+        for (cohort, _), quanta in zip(rows, parts, strict=False):
+            known[cohort, kind, (line.currency, "", line.price_id)] += quanta
     costs = [_task_cost(*key, from_quanta(quanta)) for key, quanta in known.items()]
     costs += [_task_cost(*key, None) for key in unknown]
     return sorted(costs, key=_order)
@@ -116,14 +119,12 @@ def _by_dimensions(task_shares: Iterable[TaskShareRow]) -> Mapping[Dimensions, l
     return out
 
 
-def _divided(quanta: int, units: int, rows: Sequence[tuple[_Cohort, int]]) -> Iterable[tuple[_Cohort, int]]:
-    """The part of `quanta` of each cohort; what is left of `units` is nobody's task."""
+def _divided(quanta: int, units: int, rows: Sequence[tuple[_Cohort, int]]) -> list[int] | None:
+    """The parts of `quanta` of `rows`, then what is nobody's task; None if no share is known, by time or otherwise."""
     weights = [share for _, share in rows]
-    untasked = max(0, units - sum(weights))
-    if not untasked and not any(weights):
-        return []
-    parts = split_quanta(quanta, [*weights, untasked])
-    return zip((cohort for cohort, _ in rows), parts, strict=False)
+    if not units and not any(weights):
+        return None
+    return split_quanta(quanta, [*weights, max(0, units - sum(weights))])
 
 
 def _dimensions_of_line(line: Line) -> Dimensions:
