@@ -1,5 +1,12 @@
 """What the rooms above may read of ingest."""
 
+from apps.ingest.selectors.columns import (
+    NO_COUNT,
+    NO_KEY,
+    NO_TIME,
+    RequestColumns,
+    request_columns,
+)
 from apps.ingest.selectors.engines import (
     EngineHistogram,
     EngineMinuteRow,
@@ -11,8 +18,23 @@ from apps.ingest.selectors.engines import (
     recording_notice,
     targets,
 )
+from apps.ingest.selectors.outcomes import (
+    OutcomeColumns,
+    newest_outcomes,
+    settled_outcome_id,
+    tasks_decided,
+)
 
 __all__ = [
+    "NO_COUNT",
+    "NO_KEY",
+    "NO_TIME",
+    "OutcomeColumns",
+    "RequestColumns",
+    "newest_outcomes",
+    "request_columns",
+    "settled_outcome_id",
+    "tasks_decided",
     "EngineHistogram",
     "EngineMinuteRow",
     "EngineSpan",
