@@ -1,0 +1,73 @@
+"""Sums of the ledger by dimension and time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from apps.attribution.domain.costs import Cell, Cost, Sum, cost_of
+from apps.attribution.models import LedgerLine
+from apps.attribution.selectors.sql import bucket_sql, group_sql, rows_of, where_sql
+from apps.core.query import Bucket, Dimension, Filters
+from apps.core.time import Window
+from apps.core.unknown import Unknown
+from apps.core.vocabulary import Component, StatusGroup, Tier, Work
+
+NO_LEDGER = Unknown("nothing is attributed in this range")
+
+_SUMS = """
+    coalesce(sum(amount), 0), count(*), count(*) FILTER (WHERE amount IS NULL),
+    coalesce(min(reason) FILTER (WHERE amount IS NULL), ''),
+    coalesce(min(nullif(currency, '')), ''), coalesce(max(currency), ''),
+    sum(seconds), coalesce(sum(gpu_seconds), 0),
+    coalesce(sum(seconds) FILTER (WHERE amount IS NULL), 0),
+    coalesce(sum(gpu_seconds) FILTER (WHERE amount IS NULL), 0)
+"""
+
+
+def costs(
+    *,
+    window: Window,
+    group_by: tuple[Dimension, ...] = (),
+    bucket: Bucket = "total",
+    filters: Filters = Filters(),  # noqa: B008
+) -> list[Cost]:
+    """Costs of the hours that `window` touches, by bucket and ids; groups without a line are left out.
+
+    Without `group_by` and with bucket 'total' there is always one row; its amount is unknown if no hour of the window
+    is attributed. Lines of idle, load and down have no endpoint and no key (id 0) and belong to the owner's team.
+    """
+    columns = group_sql(group_by)
+    condition, values = where_sql(window, filters, "hour")
+    keys = ", ".join([bucket_sql(bucket, "hour"), *columns, "component", "work", "status_group", "tier"])
+    places = ", ".join(str(n) for n in range(1, len(columns) + 6))
+    sql = (
+        f"SELECT {keys}, {_SUMS} FROM {LedgerLine._meta.db_table} WHERE {condition} GROUP BY {places} ORDER BY {places}"
+    )
+    groups: defaultdict[tuple[datetime | None, tuple[int, ...]], list[Cell]] = defaultdict(list)
+    for row in rows_of(sql, values):
+        start, *rest = row
+        ids, cell = rest[: len(columns)], rest[len(columns) :]
+        groups[start, tuple(ids)].append(_cell(cell))
+    if not groups and not group_by and bucket == "total":
+        return [_nothing()]
+    return [cost_of(start, dict(zip(group_by, ids, strict=True)), cells) for (start, ids), cells in groups.items()]
+
+
+def _cell(row: list[Any]) -> Cell:
+    component, work, status_group, tier, amount, lines, unpriced, reason, low, high, *seconds = row
+    return Cell(
+        Component(component),
+        Work(work),
+        StatusGroup(status_group),
+        Tier(tier),
+        Sum(amount, lines, unpriced, reason, (low, high)),
+        *seconds,
+    )
+
+
+def _nothing() -> Cost:
+    """The row of a window without a ledger: unknown, not zero."""
+    return replace(cost_of(None, {}, []), amount=NO_LEDGER, usage_amount=NO_LEDGER, reason=NO_LEDGER.reason)
