@@ -1,15 +1,28 @@
 #!/usr/bin/env python
-"""Django's command line, with embedded servers found or started where nothing else is configured."""
+"""Django's command line. What is wrong with settings, disks or servers is one sentence and exit code 1."""
 
 import os
+import signal
 import sys
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "apps.config.settings")
-    from django.core.management import execute_from_command_line
+    # A terminated command leaves as an interrupted one does, so that it stops the servers it started.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    from apps.config.embedded import ServerFailure
+    from apps.config.environment import SettingError
 
-    execute_from_command_line(sys.argv)
+    try:
+        from django.conf import settings
+        from django.core.management import execute_from_command_line
+
+        settings.configured or settings.INSTALLED_APPS
+        execute_from_command_line(sys.argv)
+    except (ServerFailure, SettingError) as failure:
+        sys.exit(f"inferometer: {failure}")
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 if __name__ == "__main__":

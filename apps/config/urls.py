@@ -1,5 +1,13 @@
 """Every address of the product."""
 
-from django.urls import URLPattern, URLResolver
+from __future__ import annotations
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from django.urls import URLPattern, URLResolver, include, path
+
+from apps.config.health import health
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("healthz", health, name="healthz"),
+    path("api/", include("apps.api.urls")),
+    path("", include("apps.dashboard.urls")),
+]
