@@ -91,7 +91,7 @@ def task_costs() -> list[TaskCostLine]:
             int(row["tasks"]),
             0,
             0,
-            Decimal(row["review minutes"]),
+            Decimal(row["minutes"]),
         )
         for row in DOC["Tasks"]
     ]
