@@ -31,10 +31,10 @@ def group_sql(group_by: Sequence[Dimension], allowed: Sequence[Dimension] = DIME
 
 def where_sql(
     window: Window, filters: Filters, column: str, allowed: Sequence[Dimension] = DIMENSIONS
-) -> tuple[str, list[object]]:
+) -> tuple[str, list[Any]]:
     """The condition that keeps the hours that `window` touches and what `filters` keep, with its values."""
     conditions = [f"{column} >= %s", f"{column} < %s"]
-    values: list[object] = [hour_floor(window.start), window.end]
+    values: list[Any] = [hour_floor(window.start), window.end]
     for dimension, ids in filters.items():
         if dimension not in allowed:
             raise ValueError(f"cannot filter by {dimension}: use {', '.join(allowed)}")
@@ -43,7 +43,7 @@ def where_sql(
     return " AND ".join(conditions), values
 
 
-def rows_of(sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+def rows_of(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return list(cursor.fetchall())
