@@ -199,6 +199,8 @@ def _increase(old: dict[str, float], new: dict[str, float]) -> float:
 
 def _with_vanished(old: EngineSample, new: EngineSample) -> EngineSample:
     """`new` with the series that only `old` has, so that one which comes back is not counted twice."""
+    if old.counters is new.counters and old.histograms is new.histograms:
+        return new
     if all(old.counters[name].keys() <= new.counters.get(name, {}).keys() for name in old.counters) and all(
         old.histograms[name].keys() <= new.histograms.get(name, {}).keys() for name in old.histograms
     ):

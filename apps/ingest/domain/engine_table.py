@@ -98,23 +98,26 @@ class TableReader:
         if not text.endswith("\n"):
             raise PageProblem("half a page: it ends in the middle of a line")
         if not any(series.model for series in found):
-            raise PageProblem(self._strange_page(text, notes))
+            raise PageProblem(self._strange_page(text))
         sample = self._assemble(found, notes)
         present = {*sample.counters, *sample.gauges}
         if missing := [name for name in self._required if name not in present]:
             raise PageProblem(f"half a page: {', '.join(missing)} missing")
         return sample
 
-    def _strange_page(self, text: str, notes: list[str]) -> str:
+    def _strange_page(self, text: str) -> str:
         if any(prefix in text for prefix in self._prefixes):
             return f"{self._engine} names, but no series of an engine: perhaps a router's page"
-        if notes:
-            return f"not a metrics page: {notes[0]}"
-        return f"a metrics page, but not of {self._engine}: no {self._prefixes[0]} series in it"
+        lines = (line for line in text.split("\n", 200)[:200] if line.strip() and line[0] != "#")
+        if any(_is_sample(line) for line in lines):
+            return f"a metrics page, but not of {self._engine}: no {self._prefixes[0]} series in it"
+        return "not a metrics page"
 
     def _scan(self, text: str) -> tuple[_Found, list[str]]:
         """Values by series, and notes on bad lines. One pass, linear in the page."""
-        heads, found, notes = self._heads, {}, []
+        heads = self._heads
+        found: _Found = {}
+        notes: list[str] = []
         for number, line in enumerate(text.split("\n"), start=1):
             if not line or line[0] == "#":
                 continue
@@ -228,6 +231,15 @@ def _exposed(kind: Kind, stem: str, rank: int) -> Iterator[tuple[int, str, str]]
         yield rank, stem, ""
     if kind in (Kind.COUNTER, Kind.HISTOGRAM):
         yield rank, stem + "_created", "_created"
+
+
+def _is_sample(line: str) -> bool:
+    try:
+        _, _, end = parse_series(line)
+        parse_value(line[end:])
+    except ValueError:
+        return False
+    return True
 
 
 def _number(text: str) -> float | None:

@@ -90,12 +90,13 @@ def engine_minutes(window: Window, targets: Collection[str] | None = None) -> li
 
 
 def _minute(row: tuple[Any, ...]) -> EngineMinuteRow:
+    plain = row[:-3]
     gauges, counters, histograms = (json.loads(value) if isinstance(value, str) else value for value in row[-3:])
     return EngineMinuteRow(
-        *row[:-3],
-        gauges={name: Gauge(**gauge) for name, gauge in gauges.items()},
-        counters=counters,
-        histograms={
+        *plain,
+        {name: Gauge(**gauge) for name, gauge in gauges.items()},
+        counters,
+        {
             name: EngineHistogram(tuple(h["bounds"]), tuple(h["counts"]), h["sum"], h["count"])
             for name, h in histograms.items()
         },

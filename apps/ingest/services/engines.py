@@ -65,13 +65,12 @@ class TargetSpec:
 def read_page(page: bytes, engine: str = "") -> EngineSample:
     """The sample of a page of a known engine (or of any, while it is not known). Raises PageProblem."""
     readers = [ENGINES[engine]] if engine in ENGINES else list(ENGINES.values())
-    problem = PageProblem("no engine is known")
-    for reader in readers:
+    for reader in readers[:-1]:
         try:
             return reader(page)
-        except PageProblem as refused:
-            problem = refused
-    raise problem
+        except PageProblem:
+            continue
+    return readers[-1](page)
 
 
 def replace_targets(*, targets: list[TargetSpec]) -> None:

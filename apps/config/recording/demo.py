@@ -1,0 +1,132 @@
+"""The demo: a catalog, a week of copies of the recording behind it, facts and costs computed, and where it stands."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+from apps.accounts import services as accounts
+from apps.attribution import services as attribution
+from apps.catalog import services as catalog
+from apps.config.recording.fill import Say, fill
+from apps.config.recording.layout import open_recording
+from apps.config.recording.rhythm import WEEK_SECONDS
+from apps.config.recording.schedule import ANCHOR_LEAD_SECONDS, Schedule
+from apps.config.recording.state import DemoState, load_state
+from apps.core.time import from_micros
+from apps.ingest import selectors as ingest_selectors
+from apps.ingest import services as ingest
+from apps.rollups import services as rollups
+
+ACTOR = "demo"
+KEY_NAME = "Demo gateway"
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Where the demo's files are: the recording's directory and the product's var/."""
+
+    recording: Path
+    var: Path
+
+    @property
+    def state_path(self) -> Path:
+        return self.var / "demo.json"
+
+    @property
+    def key_path(self) -> Path:
+        return self.var / "demo-key"
+
+    def state(self) -> DemoState | None:
+        """Where the demo stands; None when this database has not seen it."""
+        known = any(target.recording for target in ingest_selectors.targets())
+        return load_state(self.state_path) if known else None
+
+
+def prepare(demo: Demo, *, say: Say) -> Schedule:
+    """Bring the demo up to now: lay out the last week, or what is missing of it since the last time."""
+    began = time.time()
+    state = demo.state() or DemoState(anchor=int(began) - ANCHOR_LEAD_SECONDS, until=0)
+    schedule = Schedule(open_recording(demo.recording), state.anchor)
+    apply_catalog(demo, say=say)
+    source = source_of(api_key(demo))
+    targets = ensure_targets(schedule, port=state.port)
+    state = _catch_up(demo, schedule, state, source, targets, say)
+    ingest.mark_recording(scope=source.scope, name=source.name)
+    compute(say)
+    state = _catch_up(demo, schedule, state, source, targets, say)
+    compute(say)
+    say(f"ready after {time.time() - began:.0f} s")
+    return schedule
+
+
+def _catch_up(
+    demo: Demo,
+    schedule: Schedule,
+    state: DemoState,
+    source: ingest.SourceRef,
+    targets: dict[str, int],
+    say: Say,
+) -> DemoState:
+    until = int(time.time())
+    since = max(state.until, schedule.origin, until - WEEK_SECONDS)
+    if since < until:
+        fill(schedule, source=source, targets=targets, since=since, until=until, say=say)
+    state = replace(state, until=until)
+    state.save(demo.state_path)
+    return state
+
+
+def apply_catalog(demo: Demo, *, say: Say) -> None:
+    """Apply the recording's catalog; once applied, it changes nothing."""
+    document = yaml.safe_load((demo.recording / "catalog.yaml").read_text())
+    difference = catalog.apply(document=document, actor=ACTOR, dry_run=False)
+    say(f"catalog: {difference}" if difference else "catalog: nothing to change")
+
+
+def api_key(demo: Demo) -> str:
+    """The demo gateway's key, made on first use and kept under var/, readable for its owner only."""
+    if demo.key_path.is_file():
+        secret = demo.key_path.read_text().strip()
+        if accounts.authenticate_key(secret) is not None:
+            return secret
+    _, secret = accounts.create_key(name=KEY_NAME, scopes=["ingest"], actor=ACTOR)
+    demo.var.mkdir(parents=True, exist_ok=True)
+    demo.key_path.unlink(missing_ok=True)
+    demo.key_path.touch(mode=0o600)
+    demo.key_path.write_text(secret + "\n")
+    return secret
+
+
+def source_of(secret: str) -> ingest.SourceRef:
+    """The same source that the API sees behind this key, so that a record counts once whichever way it came."""
+    holder = accounts.authenticate_key(secret)
+    assert holder is not None
+    return ingest.SourceRef(kind="litellm", name=holder.name, scope=holder.prefix)
+
+
+def ensure_targets(schedule: Schedule, *, port: int) -> dict[str, int]:
+    """Replica -> id of its target; scraped from the demo's own pages once they are served on `port`."""
+    return {
+        replica: ingest.ensure_target(
+            spec=ingest.TargetSpec(
+                name=replica,
+                url=f"http://127.0.0.1:{port}/{replica}/metrics" if port else "",
+                enabled=bool(port),
+                recording=True,
+            )
+        )
+        for replica in schedule.recording.pages
+    }
+
+
+def compute(say: Say) -> None:
+    """Fold and attribute every hour that is behind."""
+    now = from_micros(int(time.time() * 1e6))
+    folded = rollups.fold_dirty(now=now)
+    say(f"{len(folded)} hours folded")
+    attribution.attribute_dirty(now=now)
+    say("costs attributed")
