@@ -153,3 +153,15 @@ class Change(models.Model):
     affects_until = models.DateTimeField(null=True)
     reason = models.CharField(max_length=300)
     at = models.DateTimeField(auto_now_add=True)
+
+
+TABLES: dict[str, type[Noun]] = {
+    "team": Team,
+    "gpu_type": GpuType,
+    "model": InferenceModel,
+    "endpoint": Endpoint,
+    "deployment": Deployment,
+    "replica": Replica,
+    "key": ConsumerKey,
+}
+"""The table of each kind of noun."""

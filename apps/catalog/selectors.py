@@ -6,7 +6,8 @@ from typing import cast
 
 from django.db.models import Max
 
-from apps.catalog.domain.aliases import AliasRow, Resolver
+from apps.catalog.domain.aliases import KINDS, AliasRow, Resolver
+from apps.catalog.domain.document import as_document
 from apps.catalog.domain.nouns import (
     NOBODY,
     AliasView,
@@ -26,6 +27,7 @@ from apps.catalog.domain.nouns import (
 )
 from apps.catalog.domain.prices import PriceBook, PriceEntry, PriceKind, SeriesKey
 from apps.catalog.models import (
+    TABLES,
     Alias,
     Change,
     ConsumerKey,
@@ -33,7 +35,6 @@ from apps.catalog.models import (
     Endpoint,
     GpuType,
     InferenceModel,
-    Noun,
     Price,
     Replica,
     Team,
@@ -50,6 +51,7 @@ __all__ = [
     "aliases",
     "changes_since",
     "deployments",
+    "document",
     "endpoints",
     "gpu_types",
     "keys",
@@ -65,14 +67,6 @@ __all__ = [
     "teams",
     "unclaimed",
 ]
-
-TABLES: dict[Dimension, type[Noun]] = {
-    "team": Team,
-    "endpoint": Endpoint,
-    "model": InferenceModel,
-    "replica": Replica,
-    "key": ConsumerKey,
-}
 
 
 def latest_change(what: str | None = None) -> int:
@@ -203,6 +197,23 @@ def aliases(kind: str | None = None, target_id: int | None = None) -> list[Alias
     return [AliasView(a.id, a.kind, a.raw, a.target_id, a.valid_from) for a in rows]
 
 
+def document() -> dict[str, object]:
+    """The claimed part of the catalog as a file: applying it again changes nothing."""
+    return as_document(
+        nouns={
+            "team": teams(),
+            "gpu_type": gpu_types(),
+            "model": models(),
+            "endpoint": endpoints(),
+            "deployment": deployments(),
+            "replica": replicas(),
+            "key": keys(),
+        },
+        aliases=aliases(),
+        prices=prices(),
+    )
+
+
 def unclaimed() -> list[Unclaimed]:
     """What ingest met and nobody has named yet, by kind and slug."""
     raws: dict[tuple[str, int], list[str]] = {}
@@ -212,8 +223,8 @@ def unclaimed() -> list[Unclaimed]:
             known.append(alias.raw)
     return [
         Unclaimed(kind, row.pk, row.slug, row.name, tuple(raws.get((kind, row.pk), ())), row.created_at)
-        for kind, table in TABLES.items()
-        for row in table._default_manager.filter(claimed=False)
+        for kind in KINDS
+        for row in TABLES[kind]._default_manager.filter(claimed=False)
     ]
 
 

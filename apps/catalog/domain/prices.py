@@ -58,13 +58,21 @@ class PriceAt:
     source: str
 
 
+def day_of(moment: datetime | None) -> str:
+    """A date in words; with its time (UTC) where it is not midnight."""
+    if moment is None:
+        return "further notice"
+    utc = moment.astimezone(UTC)
+    return f"{utc:%Y-%m-%d}" if (utc.hour, utc.minute, utc.second) == (0, 0, 0) else f"{utc:%Y-%m-%d %H:%M:%S}Z"
+
+
 def overlaps(entries: Iterable[PriceEntry]) -> list[Problem]:
     """One problem for each pair of neighbours of a series that both claim a moment."""
     return [
         Problem(
             "overlap",
-            f"the price from {_day(entry.effective_from)} until {_day(entry.effective_until)} overlaps the one from"
-            f" {_day(following.effective_from)}: end it by then",
+            f"the price from {day_of(entry.effective_from)} until {day_of(entry.effective_until)} overlaps the one from"
+            f" {day_of(following.effective_from)}: end it by then",
             "until",
         )
         for entry, following in _neighbours(entries)
@@ -82,7 +90,7 @@ def scheduled(entries: Iterable[PriceEntry]) -> list[PriceEntry]:
     for entry, following in _neighbours(listed):
         if entry.effective_from == following.effective_from:
             raise InvalidInput(
-                Problem("duplicate", f"two prices begin at {_day(entry.effective_from)}: keep one", "from")
+                Problem("duplicate", f"two prices begin at {day_of(entry.effective_from)}: keep one", "from")
             )
         until = entry.effective_until
         if not entry.fixed and (until is None or until > following.effective_from):
@@ -93,16 +101,27 @@ def scheduled(entries: Iterable[PriceEntry]) -> list[PriceEntry]:
     return out
 
 
+def differing_spans(old: Iterable[PriceEntry], new: Iterable[PriceEntry]) -> list[tuple[datetime, datetime | None]]:
+    """The spans [since, until) in which one series costs something else, or is assumed where it was not; None: open."""
+    before, after = (sorted(entries, key=lambda entry: entry.effective_from) for entries in (old, new))
+    edges = sorted({m for e in (*before, *after) for m in (e.effective_from, e.effective_until) if m})
+    spans: list[tuple[datetime, datetime | None]] = []
+    for since, until in zip(edges, [*edges[1:], None], strict=True):
+        if _terms(_holding(before, since)) == _terms(_holding(after, since)):
+            continue
+        if spans and spans[-1][1] == since:
+            since = spans.pop()[0]
+        spans.append((since, until))
+    return spans
+
+
+def _terms(price: PriceAt | None) -> tuple[Decimal, str, bool] | None:
+    return (price.amount, price.currency, price.assumed) if price else None
+
+
 def _neighbours(entries: Iterable[PriceEntry]) -> list[tuple[PriceEntry, PriceEntry]]:
     ordered = sorted(entries, key=lambda entry: (entry.series, entry.effective_from))
     return [(entry, following) for entry, following in pairwise(ordered) if entry.series == following.series]
-
-
-def _day(moment: datetime | None) -> str:
-    if moment is None:
-        return "further notice"
-    utc = moment.astimezone(UTC)
-    return f"{utc:%Y-%m-%d}" if (utc.hour, utc.minute, utc.second) == (0, 0, 0) else f"{utc:%Y-%m-%d %H:%M:%S}Z"
 
 
 class PriceBook:
@@ -160,5 +179,5 @@ def _why_not(entries: list[PriceEntry], at: datetime, what: str) -> Unknown:
     if not entries:
         return Unknown(f"no price for {what}")
     if at < entries[0].effective_from:
-        return Unknown(f"no price for {what} before {_day(entries[0].effective_from)}")
-    return Unknown(f"no price for {what} at {_day(at)}")
+        return Unknown(f"no price for {what} before {day_of(entries[0].effective_from)}")
+    return Unknown(f"no price for {what} at {day_of(at)}")

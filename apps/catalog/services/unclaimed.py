@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from django.db import transaction
 
 from apps.catalog.domain.aliases import KINDS, free_slug, normalise, slug_of
-from apps.catalog.models import Alias
-from apps.catalog.selectors import TABLES
+from apps.catalog.models import TABLES, Alias
 from apps.catalog.services.journal import take_lock
 from apps.core.time import EPOCH
 
@@ -48,7 +47,7 @@ def _create(kind: str, raws: Iterable[str]) -> None:
     raws = list(raws)
     if not raws:
         return
-    table = TABLES[kind]  # type: ignore[index]
+    table = TABLES[kind]
     taken = set(table._default_manager.values_list("slug", flat=True))
     nouns = []
     for raw in raws:
