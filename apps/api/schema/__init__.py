@@ -1,0 +1,1 @@
+"""What each endpoint takes and answers, as OpenAPI."""
