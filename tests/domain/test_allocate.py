@@ -104,6 +104,7 @@ def test_held_is_load_busy_idle_and_down_each_with_a_line_to_the_owner_but_busy(
 def test_an_hour_without_usage_does_not_vanish() -> None:
     lines = allocate_replica_hour(replica_hour(), [], holding("9"), book(price("3.00")))
     assert amounts(lines) == {(C.IDLE, OWNER): money("27.000000")}
+    assert lines[0].tier == Tier.SHARED_TIME
 
 
 def test_busy_time_with_nobody_to_charge_falls_to_the_owner_as_idle() -> None:

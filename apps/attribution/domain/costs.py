@@ -102,7 +102,7 @@ class Cost:
     status: dict[StatusGroup, Money]
     waste: Money
     estimated: Money
-    """The part of `amount` that rests on token weights (tier C)."""
+    """The shared part that rests on token weights (tier C)."""
     seconds: Decimal
     gpu_seconds: Decimal
     unpriced_seconds: Decimal
@@ -130,7 +130,7 @@ def cost_of(bucket: datetime | None, ids: dict[Dimension, int], cells: list[Cell
         work={work: _money(c for c in shared if c.work == work) for work in Work},
         status={status: _money(c for c in shared if c.status_group == status) for status in StatusGroup},
         waste=_money(c for c in shared if (c.work, c.status_group) != (Work.FIRST, StatusGroup.OK)),
-        estimated=_money(c for c in cells if c.tier == Tier.WEIGHTED_TOKENS),
+        estimated=_money(c for c in shared if c.tier == Tier.WEIGHTED_TOKENS),
         seconds=sum((cell.seconds for cell in cells), Decimal(0)),
         gpu_seconds=sum((cell.gpu_seconds for cell in cells), Decimal(0)),
         unpriced_seconds=sum((cell.unpriced_seconds for cell in cells), Decimal(0)),

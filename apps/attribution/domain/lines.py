@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from apps.core.money import QUANTUM
+from apps.core.vocabulary import Pool
 
 NANO = Decimal("0.000000001")
 """Quantities of time are held to 10^-9 of a second."""
@@ -38,6 +39,7 @@ class Line:
     reason: str
     price_id: int | None
     price: Decimal | None
+    pool: int = Pool.COMPUTE
 
     @property
     def quanta(self) -> int | None:

@@ -49,10 +49,11 @@ def sharing_of(usage: Sequence[UsageFact], tier: int, token_weights: TokenWeight
     No rows in the answer means that there is nobody to charge.
     """
     ordered = sorted(usage, key=dimensions_of)
-    if tier == Tier.SHARED_TIME and any(row.share_units for row in ordered):
+    by_time = tier == Tier.SHARED_TIME
+    if by_time and any(row.share_units for row in ordered):
         return _sharing(Tier.SHARED_TIME, ordered, [row.share_units for row in ordered])
     tokens = whole_weights([_weighted_tokens(row, token_weights) for row in ordered])
-    return _sharing(Tier.WEIGHTED_TOKENS, ordered, tokens)
+    return _sharing(Tier.SHARED_TIME if by_time and not any(tokens) else Tier.WEIGHTED_TOKENS, ordered, tokens)
 
 
 def _sharing(tier: Tier, rows: Sequence[UsageFact], weights: Sequence[int]) -> Sharing:

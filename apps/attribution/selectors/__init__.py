@@ -15,6 +15,7 @@ from apps.attribution.selectors.checks import (
 from apps.attribution.selectors.costs import costs
 from apps.attribution.selectors.lines import LedgerPage, LinePlace, PlacedLine, ledger
 from apps.attribution.selectors.tasks import task_costs
+from apps.attribution.selectors.unpriced import unpriced_lines
 
 __all__ = [
     "SMALL_SAMPLE",
@@ -35,4 +36,5 @@ __all__ = [
     "ledger",
     "replica_hour_balance",
     "task_costs",
+    "unpriced_lines",
 ]
