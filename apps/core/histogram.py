@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -107,3 +108,13 @@ def pack_pairs(buckets: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) ->
     pairs["bucket"] = buckets
     pairs["count"] = counts
     return pairs.tobytes()
+
+
+def packed_groups(groups: npt.NDArray[np.integer], buckets: npt.NDArray[np.int64], count: int) -> list[bytes]:
+    """One packed histogram for each group 0 .. `count` - 1, from the group and the bucket of each value (both (n,))."""
+    width = MAX_BUCKET + 1
+    keys, counts = np.unique(groups.astype(np.int64) * width + buckets, return_counts=True)
+    group, bucket = np.divmod(keys, width)
+    packed = pack_pairs(bucket, counts)
+    edges = np.searchsorted(group, np.arange(count + 1)) * _PACKED.itemsize
+    return [packed[begin:end] for begin, end in pairwise(edges.tolist())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 
 
@@ -13,6 +14,17 @@ class FoldedHour(models.Model):
     catalog_change = models.BigIntegerField()
     as_of = models.DateTimeField(help_text="An hour folded before its end is folded again after it.")
     run_id = models.UUIDField(help_text="Changes with every fold or decide: who attributed another run is behind.")
+    fold_again = models.BooleanField(default=False, help_text="Another hour has learned what this one's facts rest on.")
+    decide_again = models.BooleanField(default=False, help_text="Tasks of the hour have new outcomes or new tries.")
+
+
+class CallLink(models.Model):
+    """Calls of `hour` that go on in, or come from, `other`: both hours must have been folded with one checksum."""
+
+    pk = models.CompositePrimaryKey("hour", "other")
+    hour = models.DateTimeField()
+    other = models.DateTimeField()
+    checksum = models.BigIntegerField()
 
 
 class OutcomeCursor(models.Model):
@@ -93,35 +105,41 @@ class ReplicaHour(models.Model):
     restarts = models.IntegerField()
     preemptions = models.BigIntegerField(null=True)
     kv_usage_max = models.FloatField(null=True)
+    evidence = models.DateTimeField(null=True, help_text="First sign in this hour that the replica was there.")
 
     class Meta:
+        indexes = [models.Index(fields=["replica_id", "evidence"])]
         constraints = [models.UniqueConstraint(fields=["hour", "replica_id"], name="replica_hour_once")]
 
 
 class TaskHour(models.Model):
-    """What one task used in one hour, with the cohort (hour, owner) that its first request puts it in."""
+    """What other hours must know of a task: its first request as this hour sees it, and whether it tried again."""
 
-    hour = models.DateTimeField()
+    pk = models.CompositePrimaryKey("task_key", "hour")
     task_key = models.BigIntegerField()
-    team_id = models.IntegerField()
+    hour = models.DateTimeField()
+    first_started_us = models.BigIntegerField(help_text="Before the hour where that request only runs over into it.")
+    team_id = models.IntegerField(help_text="Team, endpoint and model of that request.")
     endpoint_id = models.IntegerField()
     model_id = models.IntegerField()
-    replica_id = models.IntegerField()
-    key_id = models.IntegerField()
-    work = models.SmallIntegerField()
-    status_group = models.SmallIntegerField()
-    traffic = models.SmallIntegerField()
-    attempts = models.IntegerField()
-    last_attempt = models.SmallIntegerField(help_text="Highest client attempt seen.")
-    share_units = models.BigIntegerField()
-    first_started = models.DateTimeField(null=True, help_text="Null when the piece only runs over from an earlier hour.")
-    cohort_hour = models.DateTimeField()
-    cohort_team_id = models.IntegerField()
-    cohort_endpoint_id = models.IntegerField()
-    cohort_model_id = models.IntegerField()
+    last_attempt = models.SmallIntegerField(help_text="Highest client attempt that started in the hour; 0: none known.")
+    escalated = models.SmallIntegerField(help_text="1 if an escalation started in the hour.")
 
     class Meta:
-        indexes = [models.Index(fields=["hour"]), models.Index(fields=["task_key"])]
+        indexes = [BrinIndex(fields=["hour"], autosummarize=True, pages_per_range=16)]
+
+
+class TaskPieces(models.Model):
+    """What each task used in one hour, as packed columns (`rollups.domain.decide.TaskPieces`)."""
+
+    hour = models.DateTimeField(primary_key=True)
+    task_key = models.BinaryField()
+    cohort = models.BinaryField()
+    cohorts = models.BinaryField()
+    piece_task = models.BinaryField()
+    piece_group = models.BinaryField()
+    units = models.BinaryField()
+    dimensions = models.BinaryField()
 
 
 class TaskCohort(models.Model):
