@@ -53,6 +53,12 @@ class Difference:
     def is_empty(self) -> bool:
         return not self.steps
 
+    def __bool__(self) -> bool:
+        return not self.is_empty
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
     def lines(self) -> Iterator[str]:
         yield from map(str, self.steps)
         if self.omitted:

@@ -74,7 +74,10 @@ def read_page(page: bytes, engine: str = "") -> EngineSample:
 
 
 def replace_targets(*, targets: list[TargetSpec]) -> None:
-    """Make these the targets that are scraped. Others are disabled, not deleted: their past still needs a name."""
+    """Make these the targets that are scraped. Others are disabled, not deleted: their past still needs a name.
+
+    Targets of a recording are left alone.
+    """
     with transaction.atomic():
         for spec in targets:
             Target.objects.update_or_create(
@@ -86,7 +89,8 @@ def replace_targets(*, targets: list[TargetSpec]) -> None:
                     "recording": spec.recording,
                 },
             )
-        Target.objects.exclude(name__in=[spec.name for spec in targets]).filter(enabled=True).update(enabled=False)
+        others = Target.objects.exclude(name__in=[spec.name for spec in targets])
+        others.filter(enabled=True, recording=False).update(enabled=False)
 
 
 def ensure_target(*, spec: TargetSpec) -> int:

@@ -10,6 +10,7 @@ from apps.catalog.domain.document.specs import (
     NounSpec,
     PriceSpec,
 )
+from apps.catalog.domain.document.text import read_text, write_text
 
 __all__ = [
     "KINDS_IN_ORDER",
@@ -22,4 +23,6 @@ __all__ = [
     "noun_of",
     "parse",
     "price_of",
+    "read_text",
+    "write_text",
 ]
