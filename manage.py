@@ -4,22 +4,22 @@
 import os
 import signal
 import sys
+from importlib import import_module
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "apps.config.settings")
     # A terminated command leaves as an interrupted one does, so that it stops the servers it started.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    from apps.config.embedded import ServerFailure
+    from apps.config.embedded import ServerError
     from apps.config.environment import SettingError
 
     try:
-        from django.conf import settings
+        import_module(os.environ["DJANGO_SETTINGS_MODULE"])
         from django.core.management import execute_from_command_line
 
-        settings.configured or settings.INSTALLED_APPS
         execute_from_command_line(sys.argv)
-    except (ServerFailure, SettingError) as failure:
+    except (ServerError, SettingError) as failure:
         sys.exit(f"inferometer: {failure}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import os
 import warnings
+from logging.config import dictConfig
 from typing import Any
 
 from celery import Celery
-from celery.platforms import SecurityWarning
-from celery.signals import beat_init, worker_init
+from celery.signals import beat_init, setup_logging, worker_init
 
 from apps.config.timetable import TIMETABLE
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "apps.config.settings")
 # Messages are JSON; the warning about root is about pickled ones.
-warnings.filterwarnings("ignore", category=SecurityWarning)
+warnings.filterwarnings("ignore", message=r"(?s).*superuser privileges")
 
 app = Celery("inferometer")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.beat_schedule = TIMETABLE
 app.autodiscover_tasks()
+
+
+@setup_logging.connect
+def _log_as_everybody_does(**_: Any) -> None:
+    from django.conf import settings
+
+    dictConfig(settings.LOGGING)
 
 
 @worker_init.connect

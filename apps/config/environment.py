@@ -1,4 +1,4 @@
-"""Typed readers of environment variables. Whatever is wrong is told with the variable's name, its value and a right one."""
+"""Typed readers of environment variables. What is wrong is told with the variable's name, its value and a right one."""
 
 from __future__ import annotations
 

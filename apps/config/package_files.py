@@ -31,9 +31,6 @@ class PackageFilesFinder(BaseFinder):
             storage.prefix = name.rpartition("/")[0]  # type: ignore[attr-defined]
             yield name.rpartition("/")[2], storage
 
-    def check(self, **kwargs: Any) -> list[Any]:
-        return []
-
 
 def _located(name: str) -> Path:
     package, inside = FILES[name]

@@ -1,4 +1,4 @@
-"""Django's settings, and the only place where they are read from the environment (docs/operations.md lists them all)."""
+"""Django's settings, read from the environment here and nowhere else (docs/operations.md lists them all)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DEMO = env.flag("DEMO", False)
 DEBUG = env.flag("INFEROMETER_DEBUG", False)
 
 ALLOWED_HOSTS = [
-    *(["localhost", "127.0.0.1", "[::1]"]),
+    *["localhost", "127.0.0.1", "[::1]", f"[{BIND}]" if ":" in BIND else BIND],
     *([urlsplit(PUBLIC_URL).hostname or ""] if PUBLIC_URL else []),
     *env.words("ALLOWED_HOSTS"),
 ]
@@ -133,7 +133,9 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 600_000  # KiB
-CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_REDIRECT_STDOUTS = False
+# A worker of its own keeps scraping on time while the others are busy with a long hour.
+CELERY_TASK_ROUTES = {"apps.ingest.tasks.scrape_targets": {"queue": "scrape"}}
 CELERY_WORKER_SEND_TASK_EVENTS = False
 
 # How long records are kept. Facts and the ledger stay.
@@ -146,7 +148,6 @@ INGEST_BODY_LIMIT_BYTES = env.whole("INGEST_BODY_LIMIT_BYTES", 64 << 20, least=1
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "login"
-FIRST_ADMIN = env.text("INFEROMETER_FIRST_ADMIN", "admin")
 FIRST_ADMIN_PASSWORD = env.secret("INFEROMETER_FIRST_ADMIN_PASSWORD")
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -229,6 +230,5 @@ LOGGING = {
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
-        "celery.redirected": {"level": "WARNING"},
     },
 }

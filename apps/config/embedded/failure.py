@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-class ServerFailure(Exception):
+class ServerError(Exception):
     """One clear sentence: what failed, where, and what to do about it. Never shown with a traceback."""
 
 
 @contextmanager
 def told_plainly(path: Path) -> Iterator[None]:
-    """Turn an operating-system error about something under `path` into a ServerFailure that names it."""
+    """Turn an operating-system error about something under `path` into a ServerError that names it."""
     try:
         yield
     except OSError as error:
-        raise ServerFailure(_sentence(error, path)) from error
+        raise ServerError(_sentence(error, path)) from error
 
 
 def _sentence(error: OSError, path: Path) -> str:

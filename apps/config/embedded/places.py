@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from apps.config.embedded.failure import ServerFailure
+from apps.config.embedded.failure import ServerError
 
 # sun_path holds 104 bytes on macOS and the BSDs, 108 on Linux, with the closing NUL.
 SOCKET_PATH_BYTES = 103
@@ -75,7 +75,7 @@ def make_directories(places: Places, owner: int | None) -> None:
     info = sockets.lstat()
     # In a shared temporary directory somebody else may have put the name there first.
     if not stat.S_ISDIR(info.st_mode) or info.st_uid not in {os.geteuid(), owner}:
-        raise ServerFailure(
+        raise ServerError(
             f"{sockets} belongs to somebody else: remove it, or choose a shorter directory with INFEROMETER_VAR."
         )
     if owner is not None and info.st_uid != owner:

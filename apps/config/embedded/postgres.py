@@ -14,13 +14,13 @@ from pathlib import Path
 import psutil
 
 from apps.config.embedded import tuning, wheels
-from apps.config.embedded.failure import ServerFailure
+from apps.config.embedded.failure import ServerError
 from apps.config.embedded.places import POSTGRES_PORT, Places
 from apps.config.embedded.system_user import SystemUser, let_reach, let_read, server_user
 
 DATABASE = "inferometer"
 START_SECONDS = 120  # crash recovery after a kill replays at most max_wal_size
-STOP_SECONDS = 3
+STOP_SECONDS = 2
 ROOM_FOR_A_NEW_CLUSTER = 300 << 20
 ROOM_TO_RUN = 64 << 20
 CONFIGURATION = "inferometer.conf"
@@ -59,7 +59,7 @@ def _use_running(places: Places) -> bool:
         if running.ready:  # its sockets are elsewhere: started with other settings, or before var/ was moved
             stop(places)
         elif time.monotonic() > deadline:
-            raise ServerFailure(f"PostgreSQL is still starting after {START_SECONDS} s (process {running.pid}).")
+            raise ServerError(f"PostgreSQL is still starting after {START_SECONDS} s (process {running.pid}).")
         time.sleep(0.1)
     return False
 
@@ -114,7 +114,7 @@ def _need_room(places: Places) -> None:
     needed = ROOM_FOR_A_NEW_CLUSTER if fresh else ROOM_TO_RUN
     free = shutil.disk_usage(places.var).free
     if free < needed:
-        raise ServerFailure(
+        raise ServerError(
             f"The disk of {places.var} has {free >> 20} MiB free and PostgreSQL needs at least {needed >> 20} MiB: "
             "free some space, or choose another directory with INFEROMETER_VAR."
         )
@@ -124,7 +124,7 @@ def _create_cluster(places: Places, user: SystemUser | None) -> None:
     """initdb beside the final place and a rename, so that a killed first start leaves nothing half-made."""
     data = places.postgres_data
     if data.exists() and any(data.iterdir()):
-        raise ServerFailure(
+        raise ServerError(
             f"{data} is not empty and not a PostgreSQL cluster: move it away, or choose another INFEROMETER_VAR."
         )
     for tree in wheels.postgres_trees() if user else []:
@@ -140,7 +140,7 @@ def _create_cluster(places: Places, user: SystemUser | None) -> None:
     done = _program("initdb", arguments, user)
     if done.returncode != 0:
         shutil.rmtree(draft, ignore_errors=True)
-        raise ServerFailure(f"PostgreSQL's data directory could not be made in {data}: {_reason(done.stderr)}")
+        raise ServerError(f"PostgreSQL's data directory could not be made in {data}: {_reason(done.stderr)}")
     if data.exists():
         data.rmdir()
     draft.rename(data)
@@ -149,7 +149,7 @@ def _create_cluster(places: Places, user: SystemUser | None) -> None:
 def _check_version(data: Path) -> None:
     version = (data / "PG_VERSION").read_text().strip()
     if version != "18":
-        raise ServerFailure(
+        raise ServerError(
             f"{data} was made by PostgreSQL {version} and the embedded one is 18: dump it with that version, "
             "or point DATABASE_URL at a server of that version."
         )
@@ -183,7 +183,7 @@ def _launch(places: Places, user: SystemUser | None) -> None:
         said = log.read_bytes()[already:].decode(errors="replace")
         # Backends of a postmaster that was killed take a moment to notice, and hold the shared memory until then.
         if "is still in use" not in said or time.monotonic() > deadline - START_SECONDS + 15:
-            raise ServerFailure(f"PostgreSQL did not start: {_reason(said or done.stderr)} (its log: {log})")
+            raise ServerError(f"PostgreSQL did not start: {_reason(said or done.stderr)} (its log: {log})")
         time.sleep(0.3)
         already = log.stat().st_size
 

@@ -55,7 +55,7 @@ class Stake:
 
 
 def hold(places: Places, *, with_postgres: bool = True, with_valkey: bool = True) -> None:
-    """Have the servers running for as long as this process lives; quick when they are. Raises ServerFailure."""
+    """Have the servers running for as long as this process lives; quick when they are. Raises ServerError."""
     with _mutex, told_plainly(places.var):
         stake = _stakes.get(places)
         if stake is None or not stake.is_ours():

@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.config.embedded.failure import ServerFailure
+from apps.config.embedded.failure import ServerError
 
 NAME = "pgserver"
 
@@ -34,7 +34,7 @@ def _by_uid(uid: int) -> SystemUser:
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:
-        raise ServerFailure(
+        raise ServerError(
             f"The embedded database belongs to user id {uid}, which this machine does not know: create that user, "
             "or choose another directory with INFEROMETER_VAR."
         ) from None
@@ -64,7 +64,7 @@ def _create() -> SystemUser | None:
 def _nobody() -> SystemUser:
     nobody = _by_name("nobody")
     if nobody is None:
-        raise ServerFailure(
+        raise ServerError(
             "PostgreSQL does not run as root, and no other user could be found or created: run this as an ordinary "
             "user, or point DATABASE_URL at a PostgreSQL server."
         )
@@ -83,7 +83,7 @@ def let_reach(path: Path, user: SystemUser | None) -> None:
 
 
 def let_read(tree: Path, user: SystemUser | None) -> None:
-    """Let everybody read what was installed under `tree`, as package files are elsewhere (a strict umask forbids it)."""
+    """Let everybody read what was installed under `tree`, as packages elsewhere are (a strict umask forbids it)."""
     if user is None:
         return
     for path in (tree, *tree.rglob("*")):

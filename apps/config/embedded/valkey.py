@@ -11,7 +11,7 @@ import time
 import psutil
 
 from apps.config.embedded import wheels
-from apps.config.embedded.failure import ServerFailure
+from apps.config.embedded.failure import ServerError
 from apps.config.embedded.places import Places
 
 START_SECONDS = 10
@@ -34,7 +34,7 @@ def start(places: Places) -> None:
     while not answers(places):
         if done.returncode != 0 or time.monotonic() > deadline:
             said = (done.stderr or done.stdout).strip().splitlines()
-            raise ServerFailure(f"Valkey did not start: {said[-1] if said else 'no answer'} (its log: {log})")
+            raise ServerError(f"Valkey did not start: {said[-1] if said else 'no answer'} (its log: {log})")
         time.sleep(0.01)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from apps.config.embedded.failure import ServerFailure
+from apps.config.embedded.failure import ServerError
 
 
 def postgres_programs() -> Path:
@@ -27,4 +27,4 @@ def _inside(package: str, pattern: str, variable: str) -> Path:
     for root in (spec.submodule_search_locations or []) if spec else []:
         for found in sorted(Path(root).glob(pattern)):
             return found
-    raise ServerFailure(f"The package {package} has no server for this machine: set {variable} to one that runs.")
+    raise ServerError(f"The package {package} has no server for this machine: set {variable} to one that runs.")

@@ -5,6 +5,7 @@ So a lone management command needs nothing started beforehand, and one that neve
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.backends.postgresql import base, client
@@ -17,7 +18,7 @@ class DatabaseClient(client.DatabaseClient):
 
     @classmethod
     def settings_to_cmd_args_env(
-        cls, settings_dict: dict[str, Any], parameters: list[str]
+        cls, settings_dict: dict[str, Any], parameters: Iterable[str]
     ) -> tuple[list[str], dict[str, str] | None]:
         hold(settings_dict["EMBEDDED"], with_valkey=False)
         arguments, environment = super().settings_to_cmd_args_env(settings_dict, parameters)
