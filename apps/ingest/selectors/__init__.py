@@ -1,5 +1,12 @@
 """What the rooms above may read of ingest."""
 
+from apps.ingest.selectors.arrivals import (
+    Arrival,
+    LabelSetRow,
+    arrival_version,
+    arrivals,
+    label_sets,
+)
 from apps.ingest.selectors.columns import (
     NO_COUNT,
     NO_KEY,
@@ -26,6 +33,11 @@ from apps.ingest.selectors.outcomes import (
 )
 
 __all__ = [
+    "Arrival",
+    "LabelSetRow",
+    "arrival_version",
+    "arrivals",
+    "label_sets",
     "NO_COUNT",
     "NO_KEY",
     "NO_TIME",
