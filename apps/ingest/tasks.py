@@ -16,4 +16,6 @@ def scrape_targets() -> None:
 
 @shared_task(name="apps.ingest.tasks.maintain_partitions", ignore_result=True)
 def maintain_partitions() -> None:
-    services.maintain_partitions(now=timezone.now(), retention_days=getattr(settings, "RETENTION_DAYS", None))
+    services.maintain_partitions(
+        now=timezone.now(), request_days=settings.REQUEST_RETENTION_DAYS, engine_days=settings.ENGINE_RETENTION_DAYS
+    )

@@ -284,11 +284,11 @@ def test_partitions_are_made_ahead_and_dropped_by_retention(target: datetime) ->
     old = target - timedelta(days=40)
     scraped(GOOD, old)
     scraped(GOOD, target)
-    dropped = services.maintain_partitions(now=target, retention_days=30)
+    dropped = services.maintain_partitions(now=target, request_days=None, engine_days=30)
     assert dropped == [f"ingest_engineminute_{old:%Y%m%d}"]
     assert selectors.engine_minutes(Window.hour(old)) == []
     assert len(selectors.engine_minutes(Window.hour(target))) == 1
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass(%s)", [f"ingest_request_{target + timedelta(days=3):%Y%m%d}"])
         assert cursor.fetchone()[0] is not None
-    assert services.maintain_partitions(now=target, retention_days=None) == []
+    assert services.maintain_partitions(now=target, request_days=None, engine_days=None) == []

@@ -41,9 +41,16 @@ class Demo:
         return self.var / "demo-key"
 
     def state(self) -> DemoState | None:
-        """Where the demo stands; None when this database has not seen it."""
-        known = any(target.recording for target in ingest_selectors.targets())
-        return load_state(self.state_path) if known else None
+        """Where the demo stands; None when this database has not seen it.
+
+        Without its file it goes on with a new anchor from where the engines' metrics end, so that nothing overlaps.
+        """
+        scraped = [t.last_ok_at for t in ingest_selectors.targets() if t.recording and t.last_ok_at is not None]
+        if not scraped:
+            return None
+        return load_state(self.state_path) or DemoState(
+            anchor=int(time.time()) - ANCHOR_LEAD_SECONDS, until=int(max(scraped).timestamp())
+        )
 
 
 def prepare(demo: Demo, *, say: Say) -> Schedule:
@@ -83,8 +90,11 @@ def _catch_up(
 def apply_catalog(demo: Demo, *, say: Say) -> None:
     """Apply the recording's catalog; once applied, it changes nothing."""
     document = yaml.safe_load((demo.recording / "catalog.yaml").read_text())
-    difference = catalog.apply(document=document, actor=ACTOR, dry_run=False)
-    say(f"catalog: {difference}" if difference else "catalog: nothing to change")
+    difference = catalog.apply(
+        document=document, actor=ACTOR, dry_run=False, audit=accounts.auditor(user=None, actor=ACTOR)
+    )
+    changed = len(difference.steps)
+    say(f"catalog: {changed} changes" if changed else "catalog: as it should be")
 
 
 def api_key(demo: Demo) -> str:
@@ -104,7 +114,8 @@ def api_key(demo: Demo) -> str:
 def source_of(secret: str) -> ingest.SourceRef:
     """The same source that the API sees behind this key, so that a record counts once whichever way it came."""
     holder = accounts.authenticate_key(secret)
-    assert holder is not None
+    if holder is None:
+        raise RuntimeError("the demo's API key has just been revoked")
     return ingest.SourceRef(kind="litellm", name=holder.name, scope=holder.prefix)
 
 

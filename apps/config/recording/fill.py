@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from time import monotonic
 
@@ -48,7 +48,9 @@ def fill(
     body = chunked(_counted(schedule.requests(since, until), say))
     answer = services.ingest_requests(source=source, stream=body, now=now)
     outcomes = b"\n".join(schedule.outcomes(since, until))
-    decided = services.ingest_outcomes(source=source, body=outcomes, now=now).stored if outcomes else 0
+    decided = 0
+    if outcomes:
+        decided = services.ingest_outcomes(source=replace(source, kind="outcomes"), body=outcomes, now=now).stored
     say(f"{answer.stored:,} requests and {decided:,} outcomes stored")
     return Filled(answer.stored, answer.duplicate, answer.rejected, decided, scrapes)
 

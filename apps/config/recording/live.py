@@ -92,8 +92,8 @@ def _send(schedule: Schedule, since: int, until: int, gateway: Gateway) -> int:
     """Post all that is due in (since, until]. Sent again after a failure, nothing counts twice: the server tells."""
     sent = 0
     for path, lines in (
-        ("/api/v1/ingest/requests", schedule.requests(since, until)),
-        ("/api/v1/ingest/outcomes", schedule.outcomes(since, until)),
+        ("/api/v1/ingest/requests?format=litellm&results=rejected", schedule.requests(since, until)),
+        ("/api/v1/ingest/outcomes?results=rejected", schedule.outcomes(since, until)),
     ):
         for batch in _batches(lines):
             gateway.post(path, batch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,7 +54,8 @@ class Player:
             answer = services.ingest_requests(source=self.source, stream=chunked(requests), now=now)
             result += Replayed(answer.stored, answer.duplicate, answer.rejected)
         if outcomes:
-            answer = services.ingest_outcomes(source=self.source, body=b"\n".join(outcomes), now=now)
+            decided = replace(self.source, kind="outcomes")
+            answer = services.ingest_outcomes(source=decided, body=b"\n".join(outcomes), now=now)
             result += Replayed(outcomes=answer.stored, rejected=answer.rejected)
         return result
 

@@ -72,13 +72,13 @@ class Schedule:
         return {replica: [PageText(page) for _, page in pages] for replica, pages in self.recording.pages.items()}
 
     @property
-    def _first_process_start(self) -> float:
+    def first_process_start(self) -> float:
         return float(self.origin - _BEFORE_FIRST_COPY_SECONDS)
 
     def scrapes(self, replica: str, since: int, until: int) -> Iterator[Scrape]:
         """Every scrape of a replica in (since, until], also the idle ones between copies."""
         track = self.tracks[replica]
-        return track.scrapes(self.starts(until), self._first_process_start, since, until)
+        return track.scrapes(self.starts(until), self.first_process_start, since, until)
 
     def page(self, replica: str, now: float) -> bytes | None:
         """What the replica's /metrics shows at `now`; None while it is down."""
@@ -86,7 +86,7 @@ class Schedule:
         texts, track = self._texts[replica], self.tracks[replica]
         copy = len(starts) - 1
         if copy < 0:
-            life = track.life(0, 0, starts, self._first_process_start)
+            life = track.life(0, 0, starts, self.first_process_start)
             return texts[0].rewritten(life, texts[0], texts[-1], idle=True)
         seconds = now - starts[copy]
         place = track.place_at(seconds)
@@ -94,7 +94,7 @@ class Schedule:
             return None
         over = place is not None and seconds >= track.moments[-1] + 15
         place = place or 0
-        life = track.life(place, copy, starts, self._first_process_start)
+        life = track.life(place, copy, starts, self.first_process_start)
         return texts[place].rewritten(life, texts[0], texts[-1], idle=over)
 
 

@@ -12,14 +12,14 @@ from apps.ingest.partitions import PARTITIONED, ensure_days
 DAYS_AHEAD = 3
 
 
-def maintain_partitions(*, now: datetime, retention_days: int | None) -> list[str]:
-    """Create the partitions of today and the next days; drop those older than `retention_days` (None: keep all).
+def maintain_partitions(*, now: datetime, request_days: int | None, engine_days: int | None) -> list[str]:
+    """Create the partitions of today and the next days; drop those older than so many days (None: keep all).
 
     Returns the names of the dropped tables.
     """
     today = day_floor(now).date()
     dropped: list[str] = []
-    for table in PARTITIONED:
+    for table, retention_days in zip(PARTITIONED, (request_days, engine_days), strict=True):
         with transaction.atomic():
             ensure_days(table, [today + timedelta(days=ahead) for ahead in range(DAYS_AHEAD + 1)])
         if retention_days is not None:
