@@ -1,0 +1,34 @@
+"""What is believable in a record, and how large one may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from apps.core.time import to_micros
+
+MAX_TOKENS = 100_000_000
+MAX_TEXT = 512
+"""Characters of a label or an id."""
+MAX_CHARGE = 9_000_000
+"""Of the charge's currency; what a 64-bit count of 10^-12 can hold."""
+MAX_COUNT = 32_767
+"""Of attempts, steps and status codes: 16-bit columns."""
+SECOND_US = 1_000_000
+HOUR_US = 3_600 * SECOND_US
+CLOCK_TOLERANCE_US = HOUR_US
+"""A sender's clock may run this far ahead."""
+LONGEST_US = 7 * 24 * HOUR_US
+OLDEST_US = to_micros(datetime(2020, 1, 1, tzinfo=UTC))
+LONGEST_QUEUE_US = LONGEST_US
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Bytes of one record and of what is decoded at a time; records read by column, and stored, together."""
+
+    record_bytes: int = 1 << 20
+    block_bytes: int = 1 << 20
+    whole_bytes: int = 16 << 20
+    page_records: int = 2_048
+    chunk_records: int = 16_384
