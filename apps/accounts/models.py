@@ -51,3 +51,14 @@ class AuditEvent(models.Model):
     action = models.CharField(max_length=60)
     subject = models.CharField(max_length=300)
     detail = models.JSONField(default=dict)
+
+
+class SignInFailure(models.Model):
+    """A try to sign in that has not succeeded. The name is hashed, since people type passwords into its field."""
+
+    name_digest = models.CharField(max_length=64)
+    address = models.CharField(max_length=64)
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["address", "at"])]

@@ -11,10 +11,12 @@ from apps.accounts.services.people import (
     replace_team,
     set_password,
 )
+from apps.accounts.services.sign_in import SignIn, try_sign_in
 
 __all__ = [
     "FirstAdmin",
     "KeyHolder",
+    "SignIn",
     "auditor",
     "authenticate_key",
     "change_person",
@@ -26,4 +28,5 @@ __all__ = [
     "replace_team",
     "revoke_key",
     "set_password",
+    "try_sign_in",
 ]
