@@ -22,7 +22,7 @@ EMBEDDED = Places(VAR_DIR)
 
 # How it is reached. The public URL is what people type; its scheme says whether a proxy in front speaks https.
 BIND = env.text("INFEROMETER_BIND", "127.0.0.1")
-PORT = env.whole("INFEROMETER_PORT", 8000, least=1, most=65535)
+PORT = env.whole("INFEROMETER_PORT", 8800, least=1, most=65535)
 PUBLIC_URL = env.url("INFEROMETER_PUBLIC_URL", "", ("http", "https")).rstrip("/")
 WEB_WORKERS = env.whole("INFEROMETER_WEB_WORKERS", 2, least=1, most=64)
 TASK_WORKERS = env.whole("INFEROMETER_TASK_WORKERS", 2, least=1, most=64)
@@ -189,7 +189,7 @@ STATICFILES_FINDERS = [
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "apps.config.static_storage.StaticStorage"},
 }
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 

@@ -44,7 +44,8 @@ def start(places: Places) -> None:
     if not (data / "PG_VERSION").exists():
         _create_cluster(places, user)
     _check_version(data)
-    _clear_dead_lock(data)
+    _clear_dead_lock(data / "postmaster.pid")
+    _clear_dead_lock(places.postgres_socket.with_name(places.postgres_socket.name + ".lock"))
     tuning.write(data, CONFIGURATION, places.sockets, user)
     _launch(places, user)
     _ensure_database(places)
@@ -155,9 +156,8 @@ def _check_version(data: Path) -> None:
         )
 
 
-def _clear_dead_lock(data: Path) -> None:
-    """Remove a postmaster.pid whose process is gone; PostgreSQL itself would take a reused id for a live server."""
-    lock = data / "postmaster.pid"
+def _clear_dead_lock(lock: Path) -> None:
+    """Remove a lock file whose process is gone; PostgreSQL itself would take a reused id for a live server."""
     try:
         first = lock.read_text().split("\n", 1)[0].strip()
     except FileNotFoundError:
@@ -182,7 +182,10 @@ def _launch(places: Places, user: SystemUser | None) -> None:
             return
         said = log.read_bytes()[already:].decode(errors="replace")
         # Backends of a postmaster that was killed take a moment to notice, and hold the shared memory until then.
-        if "is still in use" not in said or time.monotonic() > deadline - START_SECONDS + 15:
+        if (
+            not any(sign in said for sign in ("is still in use", "already exists"))
+            or time.monotonic() > deadline - START_SECONDS + 15
+        ):
             raise ServerError(f"PostgreSQL did not start: {_reason(said or done.stderr)} (its log: {log})")
         time.sleep(0.3)
         already = log.stat().st_size
