@@ -1,4 +1,4 @@
-"""Filters of a page: slugs in the query become ids for selectors, chips for the reader, and notes on what was ignored."""
+"""Filters of a page: slugs of the query become ids for selectors, chips for readers, and notes on what was ignored."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from apps.catalog.domain.nouns import Name
 from apps.core.query import DIMENSIONS, Dimension, Filters
+
 
 @dataclass(frozen=True, slots=True)
 class Applied:

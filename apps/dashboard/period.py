@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal
 
@@ -108,6 +108,16 @@ def parse(query: Mapping[str, str], now: datetime, default: Key = DEFAULT) -> Pe
     )
 
 
+def comparable(period: Period, facts: Window | None) -> Period:
+    """The same period, without a comparison when facts begin only after the window that it would compare with does.
+
+    A first day of data against half an hour before it would read as growth.
+    """
+    if period.before is None or (facts is not None and facts.start <= period.before.start):
+        return period
+    return replace(period, before=None, before_name="")
+
+
 def _preset(key: Key, now: datetime) -> Window:
     if key in ("1h", "6h", "24h"):
         return Window(now - int(key[:-1]) * HOUR, now)
@@ -134,7 +144,7 @@ def _custom(start_text: str, end_text: str, now: datetime) -> Window | str:
     start = start if start is not None else end - 7 * DAY
     end = min(end, hour_floor(now) + HOUR)
     if start >= end:
-        return f"ignored from={start_text[:40]} and to={end_text[:40]}: the range must begin before it ends, and before now"
+        return f"ignored from={start_text[:40]} and to={end_text[:40]}: a range begins before it ends, and before now"
     if end - start > LONGEST:
         return f"ignored from={start_text[:40]} and to={end_text[:40]}: a range is at most {LONGEST.days} days"
     return Window(start, end)

@@ -13,7 +13,10 @@ from apps.accounts.selectors import Viewer
 from apps.catalog import selectors as catalog
 from apps.catalog.domain.nouns import Names
 from apps.core.query import Dimension, Filters
+from apps.core.time import Window
 from apps.dashboard import filters, period
+from apps.dashboard import format as words
+from apps.rollups import selectors as rollups
 
 FILTERED: tuple[Dimension, ...] = ("team", "endpoint", "model")
 
@@ -32,14 +35,17 @@ class PageState:
     choices: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
+    facts: Window | None = None
+    """The hours from the first to the last that have facts; None before anything has come in."""
+    uncompared: str = ""
+    pinned: Dimension | None = None
+    """The dimension that the address itself fixes: links to other pages carry it, links to this page need not."""
 
     def url(self, path: str | None = None, /, **changes: str | None) -> str:
         """This page's address (or another `path` with the same state) with some of the query changed; None removes."""
         query: dict[str, str | None] = {**self.period.query, **self.selection.query}
         if path is None:
-            query |= self.choices
-        elif path != self.path:
-            query = {name: value for name, value in query.items() if name not in FILTERED}
+            query = {name: value for name, value in query.items() if name != self.pinned} | dict(self.choices)
         query |= changes
         kept = [(k, v) for k, v in query.items() if v is not None and v != "" and self.defaults.get(k) != v]
         return (path or self.path) + ("?" + urlencode(kept, safe=",:") if kept else "")
@@ -58,7 +64,9 @@ def read(
     """The state that the request's address asks for; of each choice the first value is the default."""
     now = datetime.now(UTC)
     query = {name: value for name, value in request.GET.items() if isinstance(value, str)}
-    when = period.parse(query, now, default_range)
+    facts = rollups.data_range()
+    asked = period.parse(query, now, default_range)
+    when = period.comparable(asked, facts)
     names = {dimension: catalog.names(dimension) for dimension in dimensions}
     selection = filters.parse(query, names, dimensions)
     chosen, notes = _choose(query, choices or {})
@@ -74,7 +82,16 @@ def read(
         choices=chosen,
         defaults={"range": default_range, "compare": "prev"} | {n: v[0] for n, v in (choices or {}).items()},
         ignored=when.ignored + selection.ignored + tuple(notes),
+        facts=facts,
+        uncompared=_uncompared(asked, when, facts),
     )
+
+
+def _uncompared(asked: period.Period, when: period.Period, facts: Window | None) -> str:
+    """Why nothing is compared although it was asked for."""
+    if asked.before is None or when.before is not None or facts is None:
+        return ""
+    return f"Not compared with {asked.before_name}: the data begin on {words.minute(facts.start)} UTC."
 
 
 def _choose(query: Mapping[str, str], choices: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], list[str]]:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from apps.dashboard.views import auth, glossary
+from apps.dashboard.pages.groups import GROUPINGS
+from apps.dashboard.views import auth, engines, glossary, groups, overview, tasks
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", overview.page, name="overview"),
+    path("tasks", tasks.page, name="tasks"),
+    *(path(f"{by}s", groups.table, {"dimension": by}, name=f"{by}s") for by in GROUPINGS),
+    *(path(f"{by}s/<str:slug>", groups.detail, {"dimension": by}, name=by) for by in GROUPINGS),
+    path("engines", engines.page, name="engines"),
     path("glossary", glossary.page, name="glossary"),
     *auth.urlpatterns,
 ]

@@ -10,6 +10,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from apps.attribution.selectors import TaskCostRow
 from apps.core.unknown import Unknown
 from apps.dashboard import format as words
 from apps.dashboard import sparkline as drawing
@@ -47,6 +48,11 @@ def compact(value: float | Unknown | None) -> str:
 
 
 @register.filter
+def decimal2(value: float | Unknown | None) -> str:
+    return _missing(value) or f"{float(value):,.2f}"  # type: ignore[arg-type]
+
+
+@register.filter
 def seconds(value: float | Unknown | None) -> str:
     return _missing(value) or words.seconds(float(value))  # type: ignore[arg-type]
 
@@ -54,6 +60,17 @@ def seconds(value: float | Unknown | None) -> str:
 @register.filter
 def share(value: float | Unknown | None) -> str:
     return _missing(value) or words.share(float(value))  # type: ignore[arg-type]
+
+
+@register.filter
+def known(value: str | Unknown | None) -> str:
+    """Words as they are, an em dash with its reason where there are none."""
+    return _missing(value) or str(value)
+
+
+@register.simple_tag
+def reason(value: object) -> str:
+    return value.reason if isinstance(value, Unknown) else ""
 
 
 @register.filter
@@ -109,6 +126,11 @@ def cell_bar(value: Decimal | float | None, top: Decimal | float | None) -> str:
         '<svg class="cell-bar" aria-hidden="true" focusable="false"><rect width="{}%" height="3"/></svg>',
         f"{width:.1f}",
     )
+
+
+@register.simple_tag
+def not_accepted(row: TaskCostRow) -> str:
+    return words.count(row.decided - row.accepted)
 
 
 @register.simple_tag

@@ -5,6 +5,10 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from apps.dashboard.access import require
+from apps.dashboard.glossary import GROUPS
 
+
+@require("account")
 def page(request: HttpRequest) -> HttpResponse:
-    return render(request, "pages/glossary.html")
+    return render(request, "pages/glossary.html", {"groups": GROUPS})

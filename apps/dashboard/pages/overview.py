@@ -1,0 +1,241 @@
+"""The overview: is anything costing or failing more than it should?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from apps.attribution import selectors as attribution
+from apps.attribution.selectors import Cost, TaskCostRow
+from apps.core.histogram import Histogram
+from apps.core.unknown import Unknown
+from apps.core.vocabulary import Component
+from apps.dashboard import charts
+from apps.dashboard import format as words
+from apps.dashboard.change import points, relative
+from apps.dashboard.pages import groups
+from apps.dashboard.pages.parts import (
+    KeyFigure,
+    QuantileFigure,
+    Spark,
+    by_bucket,
+    known,
+    quantile_figure,
+    rate,
+    starts_of,
+)
+from apps.dashboard.pages.wording import money_words, moved
+from apps.dashboard.state import PageState
+from apps.rollups import selectors as rollups
+from apps.rollups.selectors import Usage
+
+COMPONENTS = (
+    (Component.SHARED, "Used by requests", "@series-1"),
+    (Component.UNATTRIBUTED, "Unattributed", "@series-4"),
+    (Component.IDLE, "Idle", "@series-other"),
+    (Component.LOAD, "Loading", "@series-3"),
+    (Component.DOWN, "Down", "@series-2"),
+)
+"""Parts of the spend, bottom up, with their colours on every page."""
+NO_REQUESTS = "no requests in this range"
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    answer: str
+    figures: list[KeyFigure]
+    latencies: list[QuantileFigure]
+    chart: charts.Chart
+    table: groups.GroupTable
+    is_empty: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Totals now and before, and by bucket."""
+
+    usage: Usage | None
+    usage_before: Usage | None
+    usages: list[Usage]
+    cost: Cost
+    cost_before: Cost | None
+    costs: list[Cost]
+    tasks: TaskCostRow
+    tasks_before: TaskCostRow | None
+    task_rows: list[TaskCostRow]
+
+
+def build(state: PageState) -> Overview:
+    sums = _read(state)
+    return Overview(
+        answer=_answer(state, sums),
+        figures=_figures(state, sums),
+        latencies=_latencies(state, sums),
+        chart=spend_chart(state, sums.costs, sums.cost_before),
+        table=groups.table(state, _grouping(state), sums.cost, sums.cost_before, sums.usage),
+        is_empty=sums.usage is None and isinstance(sums.cost.amount, Unknown) and not sums.cost.seconds,
+    )
+
+
+def _grouping(state: PageState) -> groups.Grouping:
+    return next(g for g in groups.GROUPINGS if g == state.choices["by"])
+
+
+def _read(state: PageState) -> _Sums:
+    when, kept = state.period, state.filters
+    before = when.before
+    usage = rollups.usage(window=when.window, filters=kept)
+    usage_before = rollups.usage(window=before, filters=kept) if before else []
+    cost_before = attribution.costs(window=before, filters=kept) if before else []
+    tasks_before = attribution.task_costs(window=before, filters=kept, now=state.now) if before else []
+    return _Sums(
+        usage=_used(usage),
+        usage_before=_used(usage_before),
+        usages=rollups.usage(window=when.window, bucket=when.bucket, filters=kept),
+        cost=attribution.costs(window=when.window, filters=kept)[0],
+        cost_before=cost_before[0] if cost_before else None,
+        costs=attribution.costs(window=when.window, bucket=when.bucket, filters=kept),
+        tasks=attribution.task_costs(window=when.window, filters=kept, now=state.now)[0],
+        tasks_before=tasks_before[0] if tasks_before else None,
+        task_rows=attribution.task_costs(window=when.window, bucket=when.bucket, filters=kept, now=state.now),
+    )
+
+
+def _used(rows: list[Usage]) -> Usage | None:
+    return rows[0] if rows and rows[0].attempts else None
+
+
+def _figures(state: PageState, sums: _Sums) -> list[KeyFigure]:
+    return [_spend(state, sums), _per_task(state, sums), *_traffic(state, sums)]
+
+
+def _spend(state: PageState, sums: _Sums) -> KeyFigure:
+    cost, before = sums.cost, sums.cost_before
+    buckets = by_bucket(sums.costs)
+    note = f"{words.share(float(cost.utilisation))} of it used" if isinstance(cost.utilisation, Decimal) else ""
+    if cost.partial:
+        note = f"without {words.compact(float(cost.unpriced_gpu_seconds / 3600))} GPU-hours: {cost.reason}"
+    return KeyFigure(
+        label="Spend",
+        value=money_words(cost.amount, cost.currency, at_least=cost.partial),
+        note=note,
+        change=relative(cost.amount, before.amount) if before else None,
+        spark=[known(buckets[s].amount) if s in buckets else None for s in _starts(state)],
+        url=state.url("/teams"),
+        term="allocation-basis",
+    )
+
+
+def _per_task(state: PageState, sums: _Sums) -> KeyFigure:
+    tasks, before = sums.tasks, sums.tasks_before
+    buckets = by_bucket(sums.task_rows)
+    sample = f"{tasks.accepted:,} accepted of {tasks.decided:,} decided"
+    return KeyFigure(
+        label="Cost per accepted task",
+        value=money_words(tasks.cost_per_accepted, tasks.currency),
+        note=sample + (" · small sample" if tasks.small_sample and tasks.accepted else ""),
+        change=relative(tasks.cost_per_accepted, before.cost_per_accepted, "down") if before else None,
+        spark=[known(buckets[s].cost_per_accepted) if s in buckets else None for s in _starts(state)],
+        url=state.url("/tasks"),
+        term="cost-per-accepted-task",
+    )
+
+
+def _traffic(state: PageState, sums: _Sums) -> list[KeyFigure]:
+    usage, before = sums.usage, sums.usage_before
+    buckets = by_bucket(sums.usages)
+    rows = [buckets.get(start) for start in _starts(state)]
+    if usage is None:
+        nothing = Unknown(NO_REQUESTS)
+        return [KeyFigure(label, nothing) for label in ("Requests", "Tokens", "Error rate")]
+    tokens = usage.input_tokens + usage.output_tokens
+    errors = rate(usage.failed_calls, usage.calls, NO_REQUESTS)
+    return [
+        KeyFigure(
+            label="Requests",
+            value=words.compact(usage.calls),
+            note=f"client requests, in {words.compact(usage.attempts)} attempts",
+            change=relative(usage.calls, before.calls) if before else None,
+            spark=[row.calls if row else None for row in rows],
+            url=state.url("/requests"),
+            term="requests",
+        ),
+        KeyFigure(
+            label="Tokens",
+            value=words.compact(tokens),
+            note=f"{words.compact(usage.input_tokens)} in, {words.compact(usage.output_tokens)} out",
+            change=relative(tokens, before.input_tokens + before.output_tokens) if before else None,
+            spark=[row.input_tokens + row.output_tokens if row else None for row in rows],
+            url=state.url("/models"),
+            term="tokens",
+        ),
+        KeyFigure(
+            label="Error rate",
+            value=errors if isinstance(errors, Unknown) else words.share(errors),
+            note=f"{usage.failed_calls:,} requests failed on our side",
+            change=points(errors, rate(before.failed_calls, before.calls, NO_REQUESTS), "down") if before else None,
+            spark=[known(rate(row.failed_calls, row.calls, NO_REQUESTS)) if row else None for row in rows],
+            url=state.url("/requests", outcome="failed"),
+            term="error-rate",
+        ),
+    ]
+
+
+def _latencies(state: PageState, sums: _Sums) -> list[QuantileFigure]:
+    usage, before = sums.usage, sums.usage_before
+    rows = by_bucket(sums.usages)
+    starts = _starts(state)
+
+    def spark(name: str) -> Spark:
+        return [getattr(rows[start], name).quantile(0.95) if start in rows else None for start in starts]
+
+    empty = Histogram()
+    return [
+        quantile_figure(
+            "Time to first token",
+            usage.ttft if usage else empty,
+            before.ttft if before else None,
+            spark("ttft"),
+            "ttft",
+        ),
+        quantile_figure(
+            "Time between tokens", usage.itl if usage else empty, before.itl if before else None, spark("itl"), "itl"
+        ),
+    ]
+
+
+def spend_chart(state: PageState, costs: list[Cost], before: Cost | None = None) -> charts.Chart:
+    """Spend by component over the buckets of the range; hours that are not attributed are gaps."""
+    starts = _starts(state)
+    rows = by_bucket(costs)
+    currency = next((cost.currency for cost in costs if cost.currency), "USD")
+    series = [
+        charts.Series(name, [known(rows[s].components[part]) if s in rows else None for s in starts], colour)
+        for part, name, colour in COMPONENTS
+        if any(s in rows and known(rows[s].components[part]) for s in starts)
+    ]
+    times = charts.Times.of(starts, state.period.bucket, state.period.window, state.period.unfinished)
+    caption = f"Spend per {state.period.bucket}, {currency}"
+    return charts.stacked_bars("spend", caption, times, series, lambda v: words.money(Decimal(str(v)), currency))
+
+
+def _starts(state: PageState) -> list[datetime]:
+    return starts_of(state.period.window, state.period.bucket, state.now)
+
+
+def _answer(state: PageState, sums: _Sums) -> str:
+    """The one sentence: what was spent, what one accepted task cost, and what moved most."""
+    cost, tasks = sums.cost, sums.tasks
+    if isinstance(cost.amount, Unknown):
+        return f"What was spent is not known: {cost.amount.reason}."
+    sentence = f"{money_words(cost.amount, cost.currency, at_least=cost.partial)} spent"
+    change = relative(cost.amount, sums.cost_before.amount) if sums.cost_before else None
+    if change is not None and change.ratio is not None:
+        sentence += f", {moved(change.ratio)} on {state.period.before_name}"
+    idle = cost.components[Component.IDLE]
+    if isinstance(idle, Decimal) and cost.amount > 0 and idle > 0:
+        sentence += f"; {words.share(float(idle / cost.amount))} of it paid for idle GPUs"
+    if isinstance(tasks.cost_per_accepted, Decimal):
+        sentence += f". One accepted task cost {words.money(tasks.cost_per_accepted, tasks.currency or 'USD')}"
+    return sentence + "."

@@ -1,0 +1,88 @@
+"""Tables of teams, endpoints and models, and the page of one of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+
+from apps.attribution import selectors as attribution
+from apps.core.query import NONE_GIVEN
+from apps.dashboard.access import require
+from apps.dashboard.pages import group, groups
+from apps.dashboard.pages.overview import spend_chart
+from apps.dashboard.pages.wording import money_words
+from apps.dashboard.state import PageState, read
+from apps.dashboard.views.respond import respond
+from apps.dashboard.views.tables import group_view
+from apps.rollups import selectors as rollups
+
+HEADINGS: dict[groups.Grouping, str] = {"team": "Teams", "endpoint": "Endpoints", "model": "Models"}
+
+
+@require("costs")
+def table(request: HttpRequest, dimension: groups.Grouping) -> HttpResponse:
+    state = read(request, choices={"sort": groups.SORTS})
+    when = state.period
+    total = attribution.costs(window=when.window, filters=state.filters)[0]
+    before = attribution.costs(window=when.before, filters=state.filters)[0] if when.before else None
+    used = [row for row in rollups.usage(window=when.window, filters=state.filters) if row.attempts]
+    data = groups.table(state, dimension, total, before, used[0] if used else None, state.choices["sort"])
+    costs = attribution.costs(window=when.window, bucket=when.bucket, filters=state.filters)
+    context = {
+        "table": group_view(state, data, f"Cost and use by {dimension}", sortable=True),
+        "currency": total.currency,
+        "compared": when.before is not None,
+        "chart": spend_chart(state, costs),
+        "is_empty": not used and not total.seconds,
+        "sort": state.choices["sort"],
+    }
+    return respond(
+        request,
+        state,
+        "pages/groups.html",
+        context,
+        heading=HEADINGS[dimension],
+        answer=_answer(dimension, data, total.currency),
+        with_charts=True,
+    )
+
+
+def _answer(dimension: groups.Grouping, data: groups.GroupTable, currency: str) -> str:
+    """Who cost most, and how many there are."""
+    dearest = max((row for row in data.rows if row.cost), key=lambda row: row.cost, default=None)  # type: ignore[type-var, return-value]
+    if dearest is None:
+        return ""
+    cost = money_words(dearest.cost, currency)
+    return f"{dearest.name} costs most of {len(data.rows)} {dimension}s: {cost} of busy GPU time."
+
+
+@require("costs")
+def detail(request: HttpRequest, dimension: groups.Grouping, slug: str) -> HttpResponse:
+    state = read(request)
+    noun = next((n for n in state.names[dimension].values() if n.slug == slug), None)
+    if noun is None or (dimension == "team" and not state.viewer.sees_team(noun.id)):
+        raise Http404(f"no {dimension} is called {slug}")
+    state = _only(state, dimension, noun.id, slug)
+    shown = group.build(state, noun.name)
+    context = {
+        "page": shown,
+        "currency": shown.currency,
+        "crumb": HEADINGS[dimension],
+        "crumb_url": state.url(reverse(f"{dimension}s"), **{dimension: None}),
+        "requests_url": state.url(reverse("requests")),
+        "claimed": noun.claimed or noun.id == NONE_GIVEN,
+    }
+    return respond(
+        request, state, "pages/group.html", context, heading=noun.name, answer=shown.answer, with_charts=True
+    )
+
+
+def _only(state: PageState, dimension: groups.Grouping, noun_id: int, slug: str) -> PageState:
+    """The state limited to one noun, which links to other pages carry along."""
+    kept = replace(state.filters, **{dimension: frozenset({noun_id})}).limited_to_teams(state.viewer.teams)
+    applied = tuple(a for a in state.selection.applied if a.dimension != dimension)
+    selection = replace(state.selection, applied=applied, query={**state.selection.query, dimension: slug})
+    names = {d: n for d, n in state.names.items() if d != dimension}
+    return replace(state, filters=kept, selection=selection, names=names, pinned=dimension)

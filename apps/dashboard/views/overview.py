@@ -1,0 +1,28 @@
+"""The overview page."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+
+from apps.dashboard.access import require
+from apps.dashboard.pages import groups, overview
+from apps.dashboard.pages.health import freshness
+from apps.dashboard.state import read
+from apps.dashboard.views.respond import respond
+from apps.dashboard.views.tables import group_view
+
+
+@require("costs")
+def page(request: HttpRequest) -> HttpResponse:
+    state = read(request, choices={"by": groups.GROUPINGS})
+    shown = overview.build(state)
+    context = {
+        "page": shown,
+        "table": group_view(state, shown.table, "Who and what it was spent on", sortable=False),
+        "currency": shown.table.total.currency,
+        "compared": state.period.before is not None,
+        "freshness": freshness(state),
+    }
+    return respond(
+        request, state, "pages/overview.html", context, heading="Overview", answer=shown.answer, with_charts=True
+    )

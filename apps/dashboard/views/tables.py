@@ -1,0 +1,70 @@
+"""The group table as templates want it: heads that sort, links that group, the cells of its total."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apps.core.unknown import Unknown
+from apps.dashboard.columns import Column, Head, columns
+from apps.dashboard.pages.groups import GROUPINGS, GroupTable
+from apps.dashboard.pages.parts import quantile, rate
+from apps.dashboard.state import PageState
+from apps.dashboard.views.respond import Option
+
+NO_REQUESTS = "no requests in this range"
+
+
+@dataclass(frozen=True, slots=True)
+class TableView:
+    heading: str
+    data: GroupTable
+    columns: list[Column]
+    groupings: list[Option]
+    error_rate: float | Unknown
+    tokens: int | Unknown
+    cached: float | Unknown
+    ttft_p95: float | Unknown
+    itl_p95: float | Unknown
+
+
+def group_view(state: PageState, data: GroupTable, heading: str, *, sortable: bool) -> TableView:
+    usage = data.usage
+    nothing = Unknown(NO_REQUESTS)
+    return TableView(
+        heading=heading,
+        data=data,
+        columns=columns(state, _heads(state, data, sortable)),
+        groupings=groupings(state),
+        error_rate=rate(usage.failed_calls, usage.calls, NO_REQUESTS) if usage else nothing,
+        tokens=usage.input_tokens + usage.output_tokens if usage else nothing,
+        cached=rate(usage.cache_read_tokens, usage.input_tokens, NO_REQUESTS) if usage else nothing,
+        ttft_p95=quantile(usage.ttft, 0.95) if usage else nothing,
+        itl_p95=quantile(usage.itl, 0.95) if usage else nothing,
+    )
+
+
+def groupings(state: PageState) -> list[Option]:
+    """Links to the same page grouped by team, endpoint or model; none where the page has no such choice."""
+    if "by" not in state.choices:
+        return []
+    return [Option(f"{by}s", state.url(by=by), state.choices["by"] == by) for by in GROUPINGS]
+
+
+def _heads(state: PageState, data: GroupTable, sortable: bool) -> Sequence[Head]:
+    currency = data.total.currency or "USD"
+    heads = [
+        Head(data.dimension.capitalize(), "name", "-name", number=False),
+        Head(f"Cost, {currency}", "-cost", "cost"),
+        Head("Change"),
+        Head(f"per {state.period.bucket}", number=False),
+        Head("Requests", "-requests"),
+        Head("Errors", "-errors"),
+        Head("Tokens", "-tokens"),
+        Head("Cached input", "-cached"),
+        Head("TTFT p95", "-ttft"),
+        Head("ITL p95", "-itl"),
+    ]
+    if state.period.before is None:
+        heads = [head for head in heads if head.name != "Change"]
+    return heads if sortable else [Head(head.name, number=head.number) for head in heads]
