@@ -46,7 +46,7 @@ def _parameter(name: str, accepted: Accepted) -> OpenApiParameter:
     }
     return OpenApiParameter(
         name,
-        OpenApiTypes.INT if name == "limit" else OpenApiTypes.STR,
+        {"type": "integer", "minimum": 1, "maximum": LARGEST_LIMIT} if name == "limit" else OpenApiTypes.STR,
         description=description,
         enum=list(BUCKETS) if name == "bucket" else None,
         default=default.get(name),

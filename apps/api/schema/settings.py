@@ -23,6 +23,7 @@ SETTINGS: dict[str, Any] = {
     "OAS_VERSION": "3.1.1",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SORT_OPERATION_PARAMETERS": False,
+    "POSTPROCESSING_HOOKS": [],
     "APPEND_COMPONENTS": {
         "schemas": {
             name: shape
