@@ -115,6 +115,10 @@ def difference_between(before: Scrape, after: Scrape) -> Difference:
     """What moved from `before` to `after`. After a restart every series counts from zero."""
     old, new = before.sample, after.sample
     restarted = has_restarted(old, new)
+    seconds = (after.at - before.at).total_seconds()
+    running = any(sample.gauges["running"].value > 0 for sample in (old, new) if "running" in sample.gauges)
+    if not restarted and _same_values(old, new):
+        return Difference(seconds, None, dict.fromkeys(new.counters, 0.0), {}, running)
     base_counters = {} if restarted else old.counters
     base_histograms = {} if restarted else old.histograms
     counters = {name: _increase(base_counters.get(name, {}), series) for name, series in new.counters.items()}
@@ -123,14 +127,14 @@ def difference_between(before: Scrape, after: Scrape) -> Difference:
         for name, series in new.histograms.items()
         if (moved := increase(base_histograms.get(name, {}), series)) is not None
     }
-    running = any(sample.gauges["running"].value > 0 for sample in (old, new) if "running" in sample.gauges)
-    return Difference(
-        seconds=(after.at - before.at).total_seconds(),
-        restarted_at=_restart_time(before, after) if restarted else None,
-        counters=counters,
-        histograms=histograms,
-        busy=running or any(counters.get(name, 0) > 0 for name in _WORK),
-    )
+    worked = any(counters.get(name, 0) > 0 for name in _WORK)
+    restarted_at = _restart_time(before, after) if restarted else None
+    return Difference(seconds, restarted_at, counters, histograms, running or worked)
+
+
+def _same_values(old: EngineSample, new: EngineSample) -> bool:
+    """Whether both hold the very same values (an idle engine in a recording): there is nothing to subtract."""
+    return old.counters is new.counters and old.histograms is new.histograms
 
 
 def has_restarted(old: EngineSample, new: EngineSample) -> bool:
@@ -141,7 +145,7 @@ def has_restarted(old: EngineSample, new: EngineSample) -> bool:
     """
     if _later(old.process_start, new.process_start) or _later(old.created, new.created):
         return True
-    if old.counters is new.counters and old.histograms is new.histograms:
+    if _same_values(old, new):
         return False
     for name, series in new.counters.items():
         known = old.counters.get(name, {})
@@ -199,7 +203,7 @@ def _increase(old: dict[str, float], new: dict[str, float]) -> float:
 
 def _with_vanished(old: EngineSample, new: EngineSample) -> EngineSample:
     """`new` with the series that only `old` has, so that one which comes back is not counted twice."""
-    if old.counters is new.counters and old.histograms is new.histograms:
+    if _same_values(old, new):
         return new
     if all(old.counters[name].keys() <= new.counters.get(name, {}).keys() for name in old.counters) and all(
         old.histograms[name].keys() <= new.histograms.get(name, {}).keys() for name in old.histograms
@@ -239,8 +243,9 @@ def _add_difference(minute: Minute, difference: Difference, gap: bool) -> None:
     if difference.restarted_at is not None:
         minute.resets += 1
         minute.restarted_at = difference.restarted_at
+    known_counters = minute.counters
     for name, moved in difference.counters.items():
-        minute.counters[name] = minute.counters.get(name, 0.0) + moved
+        known_counters[name] = known_counters[name] + moved if name in known_counters else moved
     for name, counts in difference.histograms.items():
         known = minute.histograms.get(name)
         minute.histograms[name] = counts if known is None else merge(known, counts)

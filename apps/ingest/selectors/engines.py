@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+import msgspec
 from django.db import connection
 from django.db.models import F, Max
 
@@ -90,13 +90,24 @@ def engine_minutes(window: Window, targets: Collection[str] | None = None) -> li
 
 
 def _minute(row: tuple[Any, ...]) -> EngineMinuteRow:
-    plain = row[:-3]
-    gauges, counters, histograms = (json.loads(value) if isinstance(value, str) else value for value in row[-3:])
+    minute, target_id, target, model, scrapes, failed, covered, busy, resets, restarted_at, *columns = row
+    gauges, counters, histograms = (
+        msgspec.json.decode(value) if isinstance(value, str) else value for value in columns
+    )
     return EngineMinuteRow(
-        *plain,
-        {name: Gauge(**gauge) for name, gauge in gauges.items()},
-        counters,
-        {
+        minute=minute,
+        target_id=target_id,
+        target=target,
+        model=model,
+        scrapes=scrapes,
+        failed_scrapes=failed,
+        covered_seconds=covered,
+        busy_seconds=busy,
+        resets=resets,
+        restarted_at=restarted_at,
+        gauges={name: Gauge(**gauge) for name, gauge in gauges.items()},
+        counters=counters,
+        histograms={
             name: EngineHistogram(tuple(h["bounds"]), tuple(h["counts"]), h["sum"], h["count"])
             for name, h in histograms.items()
         },

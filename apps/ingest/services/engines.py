@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from django.db import connection, transaction
 
 from apps.core.time import Window, hour_floor
@@ -27,15 +27,18 @@ MISSING_FOR = 10 * GAP
 """A page that lacks what the former one had is refused as cut, but not for longer than this after a good one."""
 
 _SCRAPE_LOCK = 0x1F_5C4A9E
-_UPSERT_MINUTE = """
-INSERT INTO ingest_engineminute (minute, target_id, model, scrapes, failed_scrapes, covered_seconds, busy_seconds,
-    resets, restarted_at, gauges, counters, histograms)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+_MINUTE_COLUMNS = (
+    "minute, target_id, model, scrapes, failed_scrapes, covered_seconds, busy_seconds, resets, restarted_at, "
+    "gauges, counters, histograms"
+)
+_ON_CONFLICT = """
 ON CONFLICT (minute, target_id) DO UPDATE SET model = EXCLUDED.model, scrapes = EXCLUDED.scrapes,
     failed_scrapes = EXCLUDED.failed_scrapes, covered_seconds = EXCLUDED.covered_seconds,
     busy_seconds = EXCLUDED.busy_seconds, resets = EXCLUDED.resets, restarted_at = EXCLUDED.restarted_at,
     gauges = EXCLUDED.gauges, counters = EXCLUDED.counters, histograms = EXCLUDED.histograms
 """
+_COPY_FROM_ROWS = 200
+"""From so many minutes on, a COPY is worth its temporary table."""
 _SELECT_MINUTES = """
 SELECT minute, model, scrapes, failed_scrapes, covered_seconds, busy_seconds, resets, restarted_at,
     gauges, counters, histograms
@@ -121,9 +124,9 @@ def store_scrape(*, target_id: int, page: bytes, at: datetime) -> ScrapeResult:
     with transaction.atomic():
         target = Target.objects.select_for_update().get(pk=target_id)
         base = scrape_from_json(target.last_sample) if target.last_sample else None
-        if problem := _cut(base, sample, at):
-            _fail(target, problem, at)
-            return ScrapeResult(False, problem)
+        if missing := _cut(base, sample, at):
+            _fail(target, missing, at)
+            return ScrapeResult(False, missing)
         stored = _store(target, base, [Scrape(at, sample)], at)
     return ScrapeResult(stored > 0, "" if stored else "not newer than the last scrape")
 
@@ -236,15 +239,28 @@ def _minutes(target_id: int, first: datetime, last: datetime) -> dict[datetime, 
 
 def _decoded(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """JSON columns come as text from a plain cursor."""
-    return (*row[:-3], *(json.loads(value) if isinstance(value, str) else value for value in row[-3:]))
+    return (*row[:-3], *(msgspec.json.decode(value) if isinstance(value, str) else value for value in row[-3:]))
 
 
 def _write_minutes(target_id: int, minutes: dict[datetime, Minute]) -> None:
     ensure_days("ingest_engineminute", {minute.date() for minute in minutes})
     rows = [(at, target_id, *_encoded(minute_to_row(minute))) for at, minute in sorted(minutes.items())]
     with connection.cursor() as cursor:
-        cursor.executemany(_UPSERT_MINUTE, rows)
+        if len(rows) < _COPY_FROM_ROWS:
+            values = ", ".join(["%s"] * len(rows[0]))
+            cursor.executemany(
+                f"INSERT INTO ingest_engineminute ({_MINUTE_COLUMNS}) VALUES ({values}) {_ON_CONFLICT}", rows
+            )
+            return
+        cursor.execute("CREATE TEMP TABLE minutes (LIKE ingest_engineminute) ON COMMIT DROP")
+        with cursor.copy(f"COPY minutes ({_MINUTE_COLUMNS}) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+        cursor.execute(
+            f"INSERT INTO ingest_engineminute ({_MINUTE_COLUMNS}) SELECT {_MINUTE_COLUMNS} FROM minutes {_ON_CONFLICT}"
+        )
+        cursor.execute("DROP TABLE minutes")
 
 
 def _encoded(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return (*row[:-3], *(json.dumps(value) for value in row[-3:]))
+    return (*row[:-3], *(msgspec.json.encode(value).decode() for value in row[-3:]))
