@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
+from apps.accounts.domain.roles import Permission
+from apps.attribution import selectors as attribution
+from apps.dashboard import format as words
+from apps.dashboard.access import viewer_of
 from apps.dashboard.state import PageState
+from apps.ingest import selectors as ingest
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,45 +40,67 @@ class Shell:
     sign_out_url: str = ""
 
 
-PAGES = (
-    ("overview", "Overview"),
-    ("tasks", "Cost per task"),
-    ("teams", "Teams"),
-    ("endpoints", "Endpoints"),
-    ("models", "Models"),
-    ("engines", "Engines"),
-    ("data-health", "Data health"),
-    ("catalog", "Catalog"),
-    ("settings", "Settings"),
-)
-"""Route names and words of the navigation, in order."""
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An entry of the navigation; `keeps_state`: its link takes range and filters along."""
 
-NOT_FOR_LEADS = frozenset({"engines", "data-health", "catalog", "settings"})
-KEEPS_STATE = frozenset({"overview", "tasks", "teams", "endpoints", "models", "engines"})
+    route: str
+    text: str
+    permission: Permission
+    keeps_state: bool = True
+
+
+PAGES = (
+    Page("overview", "Overview", "costs"),
+    Page("tasks", "Cost per task", "costs"),
+    Page("teams", "Teams", "costs"),
+    Page("endpoints", "Endpoints", "costs"),
+    Page("models", "Models", "costs"),
+    Page("engines", "Engines", "engines"),
+    Page("data-health", "Data health", "health", keeps_state=False),
+    Page("catalog", "Catalog", "catalog", keeps_state=False),
+    Page("settings", "Settings", "settings", keeps_state=False),
+)
 
 
 def shell_of(request: HttpRequest, state: PageState | None) -> Shell:
     """The frame for the person who asks; for somebody not signed in only the product's name."""
-    viewer = getattr(request, "viewer", None)
     user = getattr(request, "user", None)
-    if viewer is None or user is None or not user.is_authenticated:
+    if user is None or not user.is_authenticated:
         return Shell()
+    viewer = viewer_of(request)
     nav = []
-    for route, text in PAGES:
-        if viewer.teams is not None and route in NOT_FOR_LEADS:
-            continue
-        url = _route(route)
-        if not url:
-            continue
-        current = request.path == url or (route != "overview" and request.path.startswith(url.rstrip("/") + "/"))
-        nav.append(Link(text, state.url(url) if state and route in KEEPS_STATE else url, current))
+    for page in PAGES:
+        url = _route(page.route)
+        if url and viewer.can(page.permission):
+            current = request.path == url or (url != "/" and request.path.startswith(url.rstrip("/") + "/"))
+            nav.append(Link(page.text, state.url(url) if state and page.keeps_state else url, current))
     password_url = _route("password")
     return Shell(
         nav=nav,
+        banners=banners(state),
         person=user.get_username(),
         account_links=[Link("Change password", password_url)] if password_url else [],
         sign_out_url=_route("sign-out"),
     )
+
+
+def banners(state: PageState | None) -> list[Banner]:
+    """What each page must say: that the data are a recording, and which prices are assumed."""
+    found = []
+    if notice := ingest.recording_notice():
+        found.append(Banner("note", notice))
+    assumed = attribution.assumptions(window=state.period.window) if state is not None else []
+    if assumed:
+        named = "; ".join(_assumption(price) for price in assumed[:3])
+        more = f"; and {len(assumed) - 3} more" if len(assumed) > 3 else ""
+        found.append(Banner("warn", f"Assumed prices: {named}{more}."))
+    return found
+
+
+def _assumption(price: attribution.Assumption) -> str:
+    unit = "GPU-hour" if price.kind == "gpu_hour" else "reviewer hour"
+    return f"{words.money(price.amount, price.currency)} per {unit} ({price.source})"
 
 
 def _route(name: str) -> str:

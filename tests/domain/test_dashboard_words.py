@@ -135,9 +135,8 @@ def test_a_change_has_one_sign_everywhere(now: Decimal, before: Decimal) -> None
 @given(numbers)
 def test_money_reads_back_to_the_amount_within_its_digits(amount: Decimal) -> None:
     read = Decimal(words.money(amount).strip("$").replace(",", ""))
-    assert (
-        abs(read - amount) <= max(Decimal("0.005"), Decimal(0)) if amount >= 1 else abs(read - amount) <= amount / 1000
-    )
+    allowed = Decimal("0.005") if amount >= 1 else amount / 1000
+    assert abs(read - amount) <= allowed
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1e12)), max_size=2000))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from apps.attribution import selectors as attribution
 from apps.attribution.selectors import Cost, Money, TaskCostRow
@@ -29,7 +30,9 @@ from apps.dashboard.pages.parts import (
 from apps.dashboard.pages.wording import money_words
 from apps.dashboard.state import PageState
 from apps.rollups import selectors as rollups
-from apps.rollups.selectors import Usage
+
+if TYPE_CHECKING:
+    from apps.rollups.selectors import Usage
 
 NO_REQUESTS = "no requests in this range"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from apps.attribution import selectors as attribution
 from apps.attribution.selectors import Cost, Money
@@ -17,7 +17,9 @@ from apps.dashboard.change import Change, relative
 from apps.dashboard.pages.parts import Spark, by_id, known, quantile, rate, starts_of
 from apps.dashboard.state import PageState
 from apps.rollups import selectors as rollups
-from apps.rollups.selectors import Usage
+
+if TYPE_CHECKING:
+    from apps.rollups.selectors import Usage
 
 Grouping = Literal["team", "endpoint", "model"]
 GROUPINGS: tuple[Grouping, ...] = ("team", "endpoint", "model")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from apps.attribution import selectors as attribution
 from apps.attribution.selectors import Cost, TaskCostRow
@@ -28,7 +29,9 @@ from apps.dashboard.pages.parts import (
 from apps.dashboard.pages.wording import money_words, moved
 from apps.dashboard.state import PageState
 from apps.rollups import selectors as rollups
-from apps.rollups.selectors import Usage
+
+if TYPE_CHECKING:
+    from apps.rollups.selectors import Usage
 
 COMPONENTS = (
     (Component.SHARED, "Used by requests", "@series-1"),
