@@ -1,5 +1,6 @@
 """What the rooms above may read of ingest."""
 
+from apps.ingest.domain.identity import NO_KEY
 from apps.ingest.selectors.arrivals import (
     Arrival,
     LabelSetRow,
@@ -9,11 +10,11 @@ from apps.ingest.selectors.arrivals import (
 )
 from apps.ingest.selectors.columns import (
     NO_COUNT,
-    NO_KEY,
     NO_TIME,
     RequestColumns,
     request_columns,
 )
+from apps.ingest.selectors.engine_series import EnginePoint, engine_series, engine_step
 from apps.ingest.selectors.engines import (
     EngineHistogram,
     EngineMinuteRow,
@@ -48,6 +49,9 @@ __all__ = [
     "settled_outcome_id",
     "tasks_decided",
     "EngineHistogram",
+    "EnginePoint",
+    "engine_series",
+    "engine_step",
     "EngineMinuteRow",
     "EngineSpan",
     "Gauge",

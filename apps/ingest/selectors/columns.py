@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from django.db import connection
 
 from apps.core.pgcolumns import POSTGRES_EPOCH_US, Int8Array, fetch_columns
 from apps.core.time import Window
+from apps.core.vocabulary import Status
 from apps.ingest.domain.identity import NO_KEY
 
 Int64 = npt.NDArray[np.int64]
@@ -73,7 +75,6 @@ FROM ingest_request
 WHERE started >= %(since)s AND started < %(end)s AND (started >= %(start)s OR ended > %(start)s)
 """
 _DTYPES = [">i8"] * 6 + [">i4"] * 7
-_TIMES = 3
 
 _SINCE = """
 SELECT min(hour) FROM ingest_arrivalhour
@@ -81,29 +82,44 @@ WHERE hour < %(start)s AND hour + interval '1 hour' + longest_us * interval '1 m
 """
 
 
-def request_columns(window: Window, call_keys: Int64 | None = None) -> RequestColumns:
-    """The requests that overlap the window, also those that started before it; `call_keys` keeps only those calls.
+def request_columns(
+    window: Window, call_keys: Int64 | None = None, *, failed_calls_only: bool = False
+) -> RequestColumns:
+    """The requests that overlap the window, also those that started before it.
 
-    A request without an end belongs to its start.
+    `call_keys` keeps only those calls, `failed_calls_only` attempts of calls that did not end well. A request without
+    an end belongs to its start.
     """
-    parameters: dict[str, object] = {"start": window.start, "end": window.end}
+    parameters: dict[str, Any] = {"start": window.start, "end": window.end}
     query = _COLUMNS
     if call_keys is not None:
         query += " AND call_key = ANY(%(calls)s)"
         parameters["calls"] = Int8Array(call_keys)
+    if failed_calls_only:
+        query += f" AND status <> {Status.OK:d} AND call_key IS NOT NULL"
     with connection.cursor() as cursor:
         cursor.execute(_SINCE, parameters)
         since: datetime | None = cursor.fetchone()[0]
     parameters["since"] = since or window.start
-    columns = fetch_columns(connection.connection, query, parameters, _DTYPES)
-    packed = columns.pop()
+    *columns, packed = fetch_columns(connection.connection, query, parameters, _DTYPES)
+    started, ended, first_token, call, task, queue, label, given, cache_read, cache_write, output, reasoning = columns
     return RequestColumns(
-        *[_since_1970(column) for column in columns[:_TIMES]],
-        *columns[_TIMES:],
-        attempt=(packed >> 16).astype(np.int16),
-        status=((packed >> 8) & 0xFF).astype(np.int8),
-        traffic=((packed >> 4) & 0xF).astype(np.int8),
-        stream=(packed & 0xF).astype(np.int8),
+        _since_1970(started),
+        _since_1970(ended),
+        _since_1970(first_token),
+        call,
+        task,
+        queue,
+        label,
+        given,
+        cache_read,
+        cache_write,
+        output,
+        reasoning,
+        (packed >> 16).astype(np.int16),
+        ((packed >> 8) & 0xFF).astype(np.int8),
+        ((packed >> 4) & 0xF).astype(np.int8),
+        (packed & 0xF).astype(np.int8),
     )
 
 

@@ -9,26 +9,10 @@ import numpy as np
 
 from apps.core.vocabulary import Status, Tier
 from apps.rollups.domain.attempts import NO_TIME, REPLICA, Attempts, Bools, Int32, Int64, Rows
+from apps.rollups.domain.engine import Engine
 from apps.rollups.domain.intervals import NOTHING, Spans, difference, intersection, length, spans, union
 from apps.rollups.domain.logged import logged_tokens
 from apps.rollups.domain.sharing import share
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """What the engine's minutes of the hour add up to. None: not measured."""
-
-    busy_seconds: float
-    covered_seconds: float
-    scrapes: int
-    restarts: int
-    prompt_tokens: int | None
-    generation_tokens: int | None
-    cached_prompt_tokens: int | None
-    preemptions: int | None
-    kv_usage_max: float | None
-    first_us: int | None
-    """First minute with a good scrape."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ tried again is told from it: on the first request's model a retry, on another an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -71,6 +71,11 @@ class TaskParts:
             self.task_key[rows], self.hour_us[rows], self.first_started_us[rows], self.team[rows],
             self.endpoint[rows], self.model[rows], self.last_attempt[rows], self.escalated[rows],
         )  # fmt: skip
+
+    @classmethod
+    def joined(cls, *parts: TaskParts) -> TaskParts:
+        """The rows of all of them."""
+        return cls(*[np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)])
 
     def heads(self) -> Heads:
         """The earliest first request of each task; of one request, what the hour of its start says."""

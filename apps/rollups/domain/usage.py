@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from apps.core.histogram import bucket_indices, packed_groups
 from apps.core.vocabulary import Status, StatusGroup
@@ -18,7 +19,10 @@ COUNTS = (
 HISTOGRAMS = ("ttft", "itl", "e2e", "queue")
 DIMENSIONS = ("team_id", "endpoint_id", "model_id", "replica_id", "key_id", "work", "status_group", "traffic")
 
+Floats = npt.NDArray[np.float64]
+
 _SMALL = 8  # work, status group and traffic each fit
+_DENSE = 50_000_000  # up to here a table of all codes is faster than a sort
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,17 +45,25 @@ class Usage:
     histograms: dict[str, list[bytes]]
 
 
+def compact(code: Int64) -> tuple[Int64, Int32]:
+    """Distinct values of `code` (n,), which must be >= 0, ascending; and the place of each among them, (n,)."""
+    if len(code) and int(code.max()) < _DENSE:
+        used = np.zeros(int(code.max()) + 1, dtype=np.bool_)
+        used[code] = True
+        place = np.cumsum(used, dtype=np.int32) - 1
+        return np.flatnonzero(used), place[code]
+    codes, inverse = np.unique(code, return_inverse=True)
+    return codes, inverse.astype(np.int32)
+
+
 def group(attempts: Attempts, work: Int8) -> Groups:
     code = attempts.owner.astype(np.int64)
     for column in (work, attempts.status_group, attempts.traffic):
         code = code * _SMALL + column
-    used = np.zeros(len(attempts.owners) * _SMALL**3, dtype=np.bool_)
-    used[code] = True
-    codes = np.flatnonzero(used)
-    place = np.cumsum(used, dtype=np.int32) - 1
+    codes, place = compact(code)
     owner, small = np.divmod(codes, _SMALL**3)
     parts = [small // _SMALL**2, small // _SMALL % _SMALL, small % _SMALL]
-    return Groups(np.column_stack([attempts.owners[owner], *parts]), place[code])
+    return Groups(np.column_stack([attempts.owners[owner], *parts]), place)
 
 
 def usage_of(attempts: Attempts, groups: Groups, own: Bools, last: Bools, units: Int64) -> Usage:
@@ -108,7 +120,5 @@ def _histograms(attempts: Attempts, groups: Groups, own: Bools) -> dict[str, lis
     }
 
 
-def _packed(
-    groups: Groups, rows: Bools, microseconds: Int64 | np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> list[bytes]:
+def _packed(groups: Groups, rows: Bools, microseconds: Int64 | Floats) -> list[bytes]:
     return packed_groups(groups.of_attempt[rows], bucket_indices(microseconds / 1e6), len(groups))

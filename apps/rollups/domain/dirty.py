@@ -1,0 +1,140 @@
+"""Says which hours are behind their records, their catalog or the clock, and what a fold changes for other hours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import numpy as np
+
+from apps.core.time import HOUR
+from apps.rollups.domain.attempts import Bools, Int64
+from apps.rollups.domain.calls import HOUR_US
+from apps.rollups.domain.tasks import TaskParts, earliest
+
+REFRESH = timedelta(seconds=60)
+"""How old the fold of the hour in progress may be: replicas go on holding their GPUs though nothing arrives."""
+
+
+class LabelChange(Protocol):
+    """A change of the catalog by which labels resolve differently in [affects_from, affects_until)."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def affects_from(self) -> datetime | None: ...
+    @property
+    def affects_until(self) -> datetime | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What an hour was folded from."""
+
+    arrival_version: int
+    catalog_change: int
+    as_of: datetime
+    fold_again: bool
+
+
+def hours_behind(
+    versions: Mapping[datetime, int],
+    folded: Mapping[datetime, Basis],
+    changes: Iterable[LabelChange],
+    now: datetime,
+) -> list[datetime]:
+    """Hours to fold (again), oldest first, so that a task's first request is met before what follows it.
+
+    Every hour from the first that something arrived for up to `now` has facts, also an hour in which nothing arrived:
+    what was held then was idle. `changes` must hold those that are newer than the oldest basis.
+    """
+    known = list(changes)
+    hours = set(versions)
+    if hours:
+        hour = min(hours)
+        while hour <= now:
+            hours.add(hour)
+            hour += HOUR
+    return sorted(hour for hour in hours if _is_behind(hour, versions.get(hour, 0), folded.get(hour), known, now))
+
+
+def _is_behind(hour: datetime, version: int, basis: Basis | None, changes: list[LabelChange], now: datetime) -> bool:
+    if basis is None or basis.fold_again or basis.arrival_version != version:
+        return True
+    if basis.as_of < hour + HOUR and (now >= hour + HOUR or now - basis.as_of >= REFRESH):
+        return True
+    return any(change.id > basis.catalog_change and _touches(change, hour) for change in changes)
+
+
+def _touches(change: LabelChange, hour: datetime) -> bool:
+    # Requests that run over from the hour before are resolved as of then.
+    return (change.affects_from is None or change.affects_from < hour + HOUR) and (
+        change.affects_until is None or change.affects_until > hour - HOUR
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ripples:
+    """Other hours (starts, µs) that a fold has made stale: to be folded again, or only decided again."""
+
+    fold: Int64
+    decide: Int64
+
+
+def ripples(hour_us: int, before: TaskParts, now: TaskParts, elsewhere: TaskParts) -> Ripples:
+    """What other hours must do since this hour's tasks have changed.
+
+    `before`: this and other hours' parts of the tasks that this hour shared, as stored before the fold; `now` this
+    hour's new parts; `elsewhere` other hours' parts of the tasks in `now`.
+    """
+    others = _distinct(before.take(before.hour_us != hour_us), elsewhere)
+    if len(others) == 0:
+        return Ripples(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    mine_before = before.take(before.hour_us == hour_us)
+    mine_now = now.take(np.isin(now.task_key, others.task_key))
+    was, is_ = _heads(mine_before, others, hour_us), _heads(mine_now, others, hour_us)
+    moved = np.array([key for key in was.keys() | is_.keys() if was.get(key) != is_.get(key)], dtype=np.int64)
+    tried = _tries(mine_before) ^ _tries(mine_now)
+    heads = [head for key in {key for key, *_ in tried} for head in (was.get(key), is_.get(key)) if head]
+    cohort_hours = {start // HOUR_US * HOUR_US for start, *_ in heads}
+    return Ripples(
+        np.unique(others.hour_us[np.isin(others.task_key, moved)]),
+        np.array(sorted(cohort_hours - {hour_us}), dtype=np.int64),
+    )
+
+
+_Head = tuple[int, int, int, int]
+
+
+def _heads(mine: TaskParts, others: TaskParts, hour_us: int) -> dict[int, _Head]:
+    """First request of each shared task: by this hour's part where it has one, and by the others."""
+    found = others.heads()
+    heads = _as_dict(found.task_key, found.cohorts(), found.first_started_us)
+    here = earliest(mine.heads(), found, hour_us)
+    return heads | _as_dict(here.task_key, here.cohorts(), here.first_started_us)
+
+
+def _as_dict(keys: Int64, cohorts: Int64, started: Int64) -> dict[int, _Head]:
+    return {
+        key: (start, *cohort[1:])
+        for key, cohort, start in zip(keys.tolist(), cohorts.tolist(), started.tolist(), strict=True)
+    }
+
+
+def _tries(parts: TaskParts) -> set[tuple[int, bool, bool]]:
+    rows: Bools = (parts.last_attempt > 1) | (parts.escalated > 0)
+    some = parts.take(rows)
+    return set(
+        zip(some.task_key.tolist(), (some.last_attempt > 1).tolist(), (some.escalated > 0).tolist(), strict=True)
+    )
+
+
+def _distinct(left: TaskParts, right: TaskParts) -> TaskParts:
+    """Parts that are in either; both hold what is stored of other hours."""
+    joined = TaskParts.joined(left, right)
+    order = np.lexsort((joined.hour_us, joined.task_key))
+    key, hour = joined.task_key[order], joined.hour_us[order]
+    fresh = np.append(True, (key[1:] != key[:-1]) | (hour[1:] != hour[:-1])) if len(order) else order.astype(bool)
+    return joined.take(order[fresh])

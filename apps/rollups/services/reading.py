@@ -1,0 +1,187 @@
+"""Reads all that folding one hour needs: attempts of the hour and around it, replicas, tasks elsewhere, outcomes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+
+import numpy as np
+from django.db import connection
+
+from apps.catalog import selectors as catalog
+from apps.core.pgcolumns import POSTGRES_EPOCH_US, Int8Array, fetch_columns
+from apps.core.query import NONE_GIVEN
+from apps.core.time import Window, from_micros, to_micros
+from apps.ingest import selectors as ingest
+from apps.rollups.domain.attempts import NO_KEY, NO_TIME, Attempts, Bools, Int64
+from apps.rollups.domain.calls import HOUR_US, LINK_GAP_US, linked
+from apps.rollups.domain.decide import Outcomes
+from apps.rollups.domain.engine import engine_of
+from apps.rollups.domain.intervals import spans
+from apps.rollups.domain.replicas import ReplicaState
+from apps.rollups.domain.tasks import TaskParts
+from apps.rollups.services.labels import resolve_columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HourInput:
+    """`near` marks attempts of other hours that only tell the order of calls; `links`: other hour -> checksum."""
+
+    attempts: Attempts
+    near: Bools
+    links: dict[int, int]
+    states: dict[int, ReplicaState]
+
+
+def read_hour(hour: datetime) -> HourInput:
+    start = to_micros(hour)
+    touching = ingest.request_columns(Window.hour(hour))
+    before = _failed_before(touching, start)
+    after = _calls_after(touching, start)
+    minutes = ingest.engine_minutes(Window.hour(hour))
+    outages = ingest.engine_spans(Window.hour(hour))
+    names = {row.target for row in minutes} | {span.target for span in outages}
+    attempts, resolver = resolve_columns(_joined([touching, before, after]), names)
+    edges = np.cumsum([len(touching), len(before), len(after)])
+    place = np.arange(len(attempts))
+    attempts, near, links = _with_links(
+        attempts, place < edges[0], (place >= edges[0]) & (place < edges[1]), place >= edges[1], start
+    )
+    targets = {name: resolver.resolve("replica", name, hour) or NONE_GIVEN for name in names}
+    return HourInput(attempts, near, links, _states(hour, targets, minutes, outages))
+
+
+def _failed_before(touching: ingest.RequestColumns, start: int) -> ingest.RequestColumns:
+    """Failed attempts that ended before the hour, soon enough before what touches it to be of the same call."""
+    if not (touching.call_key != NO_KEY).any():
+        return touching.take(np.zeros(len(touching), dtype=np.bool_))
+    earliest = min(start, int(touching.started_us.min()))
+    window = Window(from_micros(earliest - LINK_GAP_US), from_micros(start))
+    found = ingest.request_columns(window, failed_calls_only=True)
+    return found.take(found.ended_us <= start)
+
+
+def _calls_after(touching: ingest.RequestColumns, start: int) -> ingest.RequestColumns:
+    """Attempts of later hours that may go on from attempts which failed near the end of this one, or after it."""
+    end = start + HOUR_US
+    closed = np.where(touching.ended_us == NO_TIME, touching.started_us, touching.ended_us)
+    failed = (touching.status != 0) & (touching.call_key != NO_KEY) & (touching.started_us >= start)
+    late = failed & (closed + LINK_GAP_US >= end)
+    if not late.any():
+        return touching.take(np.zeros(len(touching), dtype=np.bool_))
+    window = Window(from_micros(end), from_micros(int(closed[late].max()) + LINK_GAP_US + 1))
+    found = ingest.request_columns(window, np.unique(touching.call_key[late]))
+    return found.take(found.started_us >= end)
+
+
+def _joined(parts: Sequence[ingest.RequestColumns]) -> ingest.RequestColumns:
+    filled = [part for part in parts if len(part)] or [parts[0]]
+    if len(filled) == 1:
+        return filled[0]
+    return ingest.RequestColumns(
+        *[np.concatenate([getattr(part, field.name) for part in filled]) for field in fields(ingest.RequestColumns)]
+    )
+
+
+def _with_links(
+    attempts: Attempts, touching: Bools, before: Bools, after: Bools, start: int
+) -> tuple[Attempts, Bools, dict[int, int]]:
+    """The attempts, without those of `before` and `after` that go on in none; which of them are near; the links."""
+    own = touching & (attempts.started_us >= start)
+    earlier = np.flatnonzero(before | (touching & ~own))
+    here, later = np.flatnonzero(touching), np.flatnonzero(after)
+    used, _, from_earlier = linked(attempts.take(earlier), attempts.take(here))
+    _, continued, to_later = linked(attempts.take(np.flatnonzero(own)), attempts.take(later))
+    near = np.zeros(len(attempts), dtype=np.bool_)
+    near[earlier[used]] = True
+    near[later[continued]] = True
+    near &= ~touching
+    kept = near | touching
+    links = {pair[0]: checksum for pair, checksum in from_earlier.items() if pair[1] == start}
+    links |= {pair[1]: checksum for pair, checksum in to_later.items() if pair[0] == start}
+    return (attempts, near, links) if kept.all() else (attempts.take(kept), near[kept], links)
+
+
+def _states(
+    hour: datetime,
+    targets: dict[str, int],
+    minutes: Sequence[ingest.EngineMinuteRow],
+    outages: Sequence[ingest.EngineSpan],
+) -> dict[int, ReplicaState]:
+    seen = _seen_elsewhere(hour)
+    states = {
+        holding.replica_id: ReplicaState(
+            _micros(holding.held_from), _micros(holding.held_until), _micros(seen.get(holding.replica_id))
+        )
+        for holding in catalog.replica_holdings()
+    }
+    rows: defaultdict[int, list[ingest.EngineMinuteRow]] = defaultdict(list)
+    for minute in minutes:
+        rows[targets[minute.target]].append(minute)
+    away: defaultdict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+    for span in outages:
+        away[targets[span.target], span.what].append((to_micros(span.started), to_micros(span.ended)))
+    for replica in sorted((set(rows) | {replica for replica, _ in away}) - {NONE_GIVEN}):
+        states[replica] = replace(
+            states.get(replica, ReplicaState()),
+            down=spans(away[replica, "down"]),
+            load=spans(away[replica, "load"]),
+            engine=engine_of(rows[replica]) if rows[replica] else None,
+        )
+    return states
+
+
+def _micros(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)
+
+
+def _seen_elsewhere(hour: datetime) -> dict[int, datetime]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT replica_id, min(evidence) FROM rollups_replicahour"
+            " WHERE evidence IS NOT NULL AND hour <> %s GROUP BY replica_id",
+            [hour],
+        )
+        return dict(cursor.fetchall())
+
+
+_PARTS = """
+SELECT string_agg(int8send(t.task_key), ''), string_agg(timestamptz_send(t.hour), ''),
+    string_agg(int8send(t.first_started_us), ''), string_agg(int4send(t.team_id), ''),
+    string_agg(int4send(t.endpoint_id), ''), string_agg(int4send(t.model_id), ''),
+    string_agg(int2send(t.last_attempt), ''), string_agg(int2send(t.escalated), '')
+"""
+_PARTS_DTYPES = [">i8", ">i8", ">i8", ">i4", ">i4", ">i4", ">i2", ">i2"]
+
+
+def parts_of_tasks(task_keys: Int64, *, but: datetime | None = None) -> TaskParts:
+    """What the hours (`but` one) know of these tasks."""
+    if len(task_keys) == 0:
+        return _parts([np.zeros(0, dtype=np.int64)] * 8)
+    query = f"{_PARTS} FROM unnest(%(keys)s) AS wanted (task_key) JOIN rollups_taskhour t USING (task_key)"
+    query += " WHERE t.hour <> %(but)s" if but else ""
+    connection.ensure_connection()
+    parameters = {"keys": Int8Array(task_keys), **({"but": but} if but else {})}
+    return _parts(fetch_columns(connection.connection, query, parameters, _PARTS_DTYPES))
+
+
+def shared_parts(hour: datetime) -> TaskParts:
+    """What this and other hours know of the tasks that this hour shares with others, as it was folded last."""
+    query = f"""{_PARTS} FROM rollups_taskhour t WHERE t.task_key IN (
+        SELECT mine.task_key FROM rollups_taskhour mine JOIN rollups_taskhour other
+            ON other.task_key = mine.task_key AND other.hour <> mine.hour
+        WHERE mine.hour = %(hour)s)"""
+    connection.ensure_connection()
+    return _parts(fetch_columns(connection.connection, query, {"hour": hour}, _PARTS_DTYPES))
+
+
+def _parts(columns: Sequence[Int64]) -> TaskParts:
+    key, hour, *rest = (column.astype(np.int64) for column in columns)
+    return TaskParts(key, hour + POSTGRES_EPOCH_US, *rest)
+
+
+def newest_outcomes(task_keys: Int64) -> Outcomes:
+    found = ingest.newest_outcomes(task_keys)
+    return Outcomes(found.task_key, found.accepted, found.reworked, found.review_minutes_e4)
