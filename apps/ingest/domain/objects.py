@@ -11,58 +11,29 @@ from typing import Any
 from apps.core.errors import Problem
 
 BODIES = frozenset(
-    [
-        "messages",
-        "message",
-        "response",
-        "prompt",
-        "prompts",
-        "input",
-        "inputs",
-        "output",
-        "outputs",
-        "content",
-        "contents",
-        "completion",
-        "completions",
-        "choices",
-        "text",
-        "body",
-        "request_body",
-        "response_body",
-        "instructions",
-        "system",
-        "tools",
-        "functions",
-        "tool_calls",
-        "function_call",
-        "arguments",
-        "documents",
-        "query",
-        "queries",
-        "proxy_server_request",
-        "raw_request",
-        "raw_response",
-        "error_str",
-        "error_message",
-        "traceback",
-        "authorization",
-        "cookie",
-        "x-api-key",
-        "api_key",
-        "thinking",
-        "reasoning",
-        "reasoning_content",
-    ]
+    """
+    messages message response prompt prompts input inputs output outputs content contents completion completions choices
+    text body request_body response_body instructions system tools functions tool_calls function_call arguments
+    documents query queries proxy_server_request raw_request raw_response error_str error_message traceback thinking
+    reasoning reasoning_content authorization cookie x-api-key api_key
+    """.split()  # noqa: SIM905
 )
 """Names under which prompts, answers or secrets travel. Compared in lower case."""
 
+_TYPE_WORDS = {
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
+}
 KEPT_TEXT = 200
 KEPT_BYTES = 16 * 1024
 _MARKERS = frozenset({"MaxDepthExceeded", "CircularReference Detected", "Unserializable Object"})
 
 
-class Unreadable(Exception):
+class Unreadable(ValueError):
     """The text is no JSON value; carries the problem."""
 
     def __init__(self, problem: Problem) -> None:

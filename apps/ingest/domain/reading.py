@@ -16,24 +16,29 @@ from apps.ingest.domain.limits import Sizes
 from apps.ingest.domain.objects import Unreadable, parse
 from apps.ingest.domain.records import KEYS, Ints, Mask, Readings, Records, Rejected, joined
 from apps.ingest.domain.splitting import Bytes, Piece, pieces
+from apps.ingest.domain.strict import Refused
 from apps.ingest.domain.validation import Spoken, faults, problems
 
 
 class Codec(Protocol):
-    """One request source: how its records are decoded, read by column, and explained when they are wrong.
+    """How one format is decoded.
 
-    `read_lines` and `read_array` are the fast way and raise (msgspec.MsgspecError, UnicodeError, RecursionError or
-    ValueError) if anything at all is wrong; then `read_one` takes every record on its own. None stands for an element
-    that is no record and no fault.
+    `read_lines` and `read_array` are the fast way and raise one of FAST_FAILURES if anything at all is wrong; then
+    `read_one` takes every record on its own, and raises Refused for a wrong one. None stands for an element that is
+    no record and no fault.
     """
-
-    SPOKEN: Spoken
 
     def read_lines(self, data: Bytes) -> list[Any]: ...
 
     def read_array(self, data: bytes) -> list[Any]: ...
 
     def read_one(self, raw: bytes) -> Any: ...
+
+
+class RequestCodec(Codec, Protocol):
+    """One request source: beside decoding, its records by column, and what else can be wrong with one of them."""
+
+    SPOKEN: Spoken
 
     def readings(self, structs: list[Any], prefix: str) -> Readings: ...
 
@@ -42,16 +47,92 @@ class Codec(Protocol):
     def kept_struct(self, struct: Any) -> str: ...
 
 
-class Refused(Exception):
-    """`Codec.read_one` found the record wrong; carries every problem and what may be kept of the record."""
-
-    def __init__(self, found: list[Problem], payload: str) -> None:
-        super().__init__("; ".join(problem.message for problem in found))
-        self.problems = found
-        self.payload = payload
-
-
 FAST_FAILURES = (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError)
+
+
+@dataclass(slots=True)
+class Decoded:
+    """Records that were decoded, their places in the body, and the places that hold none. `bytes` is what was read."""
+
+    structs: list[Any] = field(default_factory=list)
+    positions: array[int] = field(default_factory=lambda: array("q"))
+    rejected: list[Rejected] = field(default_factory=list)
+    bytes: int = 0
+
+    def add(self, other: Decoded) -> None:
+        self.structs.extend(other.structs)
+        self.positions.extend(other.positions)
+        self.rejected.extend(other.rejected)
+        self.bytes += other.bytes
+
+
+class Decoding:
+    """One body through one codec, piece by piece."""
+
+    def __init__(self, codec: Codec, sizes: Sizes) -> None:
+        self._codec = codec
+        self._sizes = sizes
+        self._position = 0
+        self._array: list[Any] = []
+
+    def parts(self, blocks: Iterable[Bytes]) -> Iterator[Decoded]:
+        """Everything in the body. Raises InvalidInput for a body that is bad as such."""
+        for piece in pieces(blocks, self._sizes, self._is_array):
+            yield self._decoded(piece)
+
+    def _is_array(self, data: bytes) -> bool:
+        try:
+            self._array = self._codec.read_array(data)
+        except FAST_FAILURES:
+            return False
+        return True
+
+    def _decoded(self, piece: Piece) -> Decoded:
+        if piece.shape in ("too_long", "broken"):
+            code = "too_large" if piece.shape == "too_long" else "not_json"
+            rejected = Rejected(self._position, "", (Problem(code, piece.note, "", self._position),))
+            self._position += 1
+            return Decoded(rejected=[rejected])
+        if piece.shape == "array":
+            structs, self._array = self._array, []
+        else:
+            try:
+                structs = self._codec.read_lines(piece.data)
+            except FAST_FAILURES:
+                return self._one_by_one(bytes(piece.data))
+        places = range(self._position, self._position + len(structs))
+        self._position += len(structs)
+        if None in structs:
+            kept = [(struct, place) for struct, place in zip(structs, places, strict=True) if struct is not None]
+            return Decoded(
+                [struct for struct, _ in kept], array("q", [place for _, place in kept]), [], len(piece.data)
+            )
+        return Decoded(structs, array("q", places), [], len(piece.data))
+
+    def _one_by_one(self, data: bytes) -> Decoded:
+        out = Decoded(bytes=len(data))
+        lines = [line for line in data.split(b"\n") if line.strip()]
+        for raw in [data] if len(lines) > 1 and _is_one_value(data) else lines:
+            try:
+                struct = self._codec.read_one(raw)
+            except Refused as refused:
+                found = tuple(replace(problem, record=self._position) for problem in refused.problems)
+                out.rejected.append(Rejected(self._position, refused.payload, found))
+            else:
+                if struct is not None:
+                    out.structs.append(struct)
+                    out.positions.append(self._position)
+            self._position += 1
+        return out
+
+
+def _is_one_value(data: bytes) -> bool:
+    """Whether the text is one JSON value over several lines, not a record a line."""
+    try:
+        parse(data)
+    except Unreadable:
+        return False
+    return True
 
 
 @dataclass(slots=True)
@@ -63,107 +144,46 @@ class Chunk:
     bytes: int = 0
 
 
-@dataclass(slots=True)
-class _Waiting:
-    """What has been read for the next chunk: decoded records not yet read by column, pages of those that were."""
-
-    structs: list[Any] = field(default_factory=list)
-    positions: array[int] = field(default_factory=lambda: array("q"))
-    pages: list[Records] = field(default_factory=list)
-    chunk: Chunk = field(default_factory=Chunk)
-
-    @property
-    def count(self) -> int:
-        return sum(map(len, self.pages)) + len(self.chunk.rejected)
-
-    def whole(self) -> Chunk:
-        self.chunk.records = joined(self.pages) if self.pages else None
-        return self.chunk
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads one body. `prefix` is the source kind and key scope, so that ids of two senders never meet;
+    """Reads bodies of requests. `prefix` is source kind and key scope, so that ids of two senders never meet;
     `user_secret` keys the hash of end users.
     """
 
-    codec: Codec
+    codec: RequestCodec
     prefix: str
     now_us: int
     user_secret: bytes
     sizes: Sizes = field(default_factory=Sizes)
-    position: int = 0
-    _decoded: list[Any] = field(default_factory=list)
 
     def chunks(self, blocks: Iterable[Bytes]) -> Iterator[Chunk]:
-        """All of a body in chunks of about `sizes.chunk_records`. Raises InvalidInput for a body that is bad as such."""
-        waiting = _Waiting()
-        for piece in pieces(blocks, self.sizes, self._decodes):
-            waiting.chunk.bytes += len(piece.data)
-            self._decode(piece, waiting)
-            if len(waiting.structs) >= self.sizes.page_records:
-                self._read_page(waiting)
-            if waiting.count >= self.sizes.chunk_records:
-                yield waiting.whole()
-                waiting = _Waiting()
-        self._read_page(waiting)
-        yield waiting.whole()
+        """All of a body in chunks of about `sizes.chunk_records`; at least one. Raises InvalidInput for a bad body."""
+        chunk, pages, page = Chunk(), list[Records](), Decoded()
+        for part in Decoding(self.codec, self.sizes).parts(blocks):
+            page.add(part)
+            if len(page.structs) + len(page.rejected) < self.sizes.page_records:
+                continue
+            self._turn(page, pages, chunk)
+            page = Decoded()
+            if sum(map(len, pages)) + len(chunk.rejected) >= self.sizes.chunk_records:
+                yield self._joined(pages, chunk)
+                chunk, pages = Chunk(), []
+        self._turn(page, pages, chunk)
+        yield self._joined(pages, chunk)
 
-    def _decodes(self, data: bytes) -> bool:
-        try:
-            self._decoded = self.codec.read_array(data)
-        except FAST_FAILURES:
-            return False
-        return True
+    def _joined(self, pages: list[Records], chunk: Chunk) -> Chunk:
+        chunk.records = joined(pages) if pages else None
+        chunk.rejected.sort(key=lambda rejected: rejected.position)
+        return chunk
 
-    def _decode(self, piece: Piece, waiting: _Waiting) -> None:
-        """Add the piece's decoded records, or the reasons why they are none."""
-        if piece.shape in ("too_long", "broken"):
-            code = "too_large" if piece.shape == "too_long" else "not_json"
-            waiting.chunk.rejected.append(Rejected(self.position, "", (Problem(code, piece.note, "", self.position),)))
-            self.position += 1
-            return
-        if piece.shape == "array":
-            decoded, self._decoded = self._decoded, []
-        else:
-            try:
-                decoded = self.codec.read_lines(piece.data)
-            except FAST_FAILURES:
-                self._one_by_one(piece, waiting)
-                return
-        positions = range(self.position, self.position + len(decoded))
-        self.position += len(decoded)
-        if None in decoded:
-            waiting.positions.extend(i for i, struct in zip(positions, decoded, strict=True) if struct is not None)
-            waiting.structs.extend(struct for struct in decoded if struct is not None)
-        else:
-            waiting.positions.extend(positions)
-            waiting.structs.extend(decoded)
-
-    def _one_by_one(self, piece: Piece, waiting: _Waiting) -> None:
-        for raw in self._raws(bytes(piece.data)):
-            try:
-                struct = self.codec.read_one(raw)
-            except Refused as refused:
-                found = tuple(replace(problem, record=self.position) for problem in refused.problems)
-                waiting.chunk.rejected.append(Rejected(self.position, refused.payload, found))
-            else:
-                if struct is not None:
-                    waiting.structs.append(struct)
-                    waiting.positions.append(self.position)
-            self.position += 1
-
-    def _read_page(self, waiting: _Waiting) -> None:
-        if waiting.structs:
-            positions = np.array(waiting.positions, dtype=np.int64)
-            page = self._records(waiting.structs, positions, waiting.chunk.rejected)
-            if page is not None:
-                waiting.pages.append(page)
-            waiting.structs, waiting.positions = [], array("q")
-
-    def _raws(self, data: bytes) -> list[bytes]:
-        lines = [line for line in data.split(b"\n") if line.strip()]
-        return [data] if len(lines) > 1 and _is_one_value(data) else lines
+    def _turn(self, page: Decoded, pages: list[Records], chunk: Chunk) -> None:
+        """A page of decoded records into columns."""
+        chunk.bytes += page.bytes
+        chunk.rejected += page.rejected
+        if page.structs:
+            records = self._records(page.structs, np.array(page.positions, dtype=np.int64), chunk.rejected)
+            if records is not None:
+                pages.append(records)
 
     def _records(self, structs: list[Any], positions: Ints, rejected: list[Rejected]) -> Records | None:
         readings = self.codec.readings(structs, self.prefix)
@@ -202,12 +222,3 @@ class Reader:
         if not len(good):
             return None
         return self._records([structs[i] for i in good.tolist()], positions[good], rejected)
-
-
-def _is_one_value(data: bytes) -> bool:
-    """Whether the text is one JSON value over several lines, not a record a line."""
-    try:
-        parse(data)
-    except Unreadable:
-        return False
-    return True

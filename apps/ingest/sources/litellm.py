@@ -20,9 +20,9 @@ from apps.core.vocabulary import Operation, Status, TokenSource, Traffic
 from apps.ingest.domain import limits
 from apps.ingest.domain.meanings import finish_code, micros, picos, status_of_code
 from apps.ingest.domain.objects import Unreadable, kept, not_finite, parse, salvaged, type_word, without_markers
-from apps.ingest.domain.reading import Refused
 from apps.ingest.domain.records import Floats, Ints, Label, Readings, numbered
 from apps.ingest.domain.splitting import Bytes
+from apps.ingest.domain.strict import Refused
 from apps.ingest.domain.validation import Spoken, floats
 
 KIND = "litellm"

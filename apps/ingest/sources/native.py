@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -17,10 +16,10 @@ from apps.core.errors import Problem
 from apps.core.vocabulary import Operation, Status, TokenSource, Traffic
 from apps.ingest.domain import limits
 from apps.ingest.domain.meanings import finish_code, micros, picos_column, status_of_code
-from apps.ingest.domain.objects import Unreadable, kept, not_finite, parse, salvaged, type_word
-from apps.ingest.domain.reading import Refused
+from apps.ingest.domain.objects import kept
 from apps.ingest.domain.records import Floats, Ints, Readings, numbered
 from apps.ingest.domain.splitting import Bytes
+from apps.ingest.domain.strict import read_object, without_repeated_fields
 from apps.ingest.domain.validation import Spoken, floats, words
 
 KIND = "native"
@@ -93,88 +92,19 @@ SPOKEN = Spoken(
 
 _one = msgspec.json.Decoder(Record)
 _many = msgspec.json.Decoder(list[Record])
-_SPACED_KEYS = (b'" ', b'"\t', b'"\n', b'"\r')
-
-
-class DuplicateKeys(ValueError):
-    """Somewhere in the text a field may stand twice: look at the records one by one."""
 
 
 def read_lines(data: Bytes) -> list[Record]:
     data = bytes(data)
-    return _without_repeated_fields(data, _one.decode_lines(data))
+    return without_repeated_fields(data, _one.decode_lines(data))
 
 
 def read_array(data: bytes) -> list[Record]:
-    return _without_repeated_fields(data, _many.decode(data))
-
-
-def _without_repeated_fields(data: bytes, records: list[Record]) -> list[Record]:
-    """The records, if no field can stand twice in one of them; else raises DuplicateKeys.
-
-    The decoder keeps the last of two equal keys silently. But every key is followed by `":` at once unless there is
-    white space between, and a text can only add to those: so as many `":` as fields that were set means that
-    nothing came twice.
-    """
-    if any(data.find(spaced) >= 0 for spaced in _SPACED_KEYS):
-        raise DuplicateKeys
-    given = len(records) * len(FIELDS) - sum(astuple(record).count(UNSET) for record in records)
-    if data.count(b'":') != given:
-        raise DuplicateKeys
-    return records
+    return without_repeated_fields(data, _many.decode(data))
 
 
 def read_one(raw: bytes) -> Record:
-    """One record, or Refused with every problem that its fields have by themselves."""
-    try:
-        value, twice = parse(raw)
-    except Unreadable as unreadable:
-        raise Refused([unreadable.problem], salvaged(raw, FIELDS)) from None
-    if not isinstance(value, dict):
-        message = f"a record must be a JSON object, this is {type_word(value)}"
-        raise Refused([Problem("wrong_type", message)], "")
-    found = [Problem("duplicate_key", "stands twice in the record: send it once", name) for name in twice]
-    found += [Problem("not_finite", "must be a finite number", path) for path in not_finite(value)]
-    named = {problem.field for problem in found}
-    given: dict[str, Any] = {}
-    for name, member in value.items():
-        if name in named:
-            continue
-        if name not in _AT:
-            found.append(Problem("unknown_field", f"is not a field of the format: {_nearest(name)}", name[:80]))
-            continue
-        try:
-            given[name] = _converted(name, member)
-        except msgspec.ValidationError as error:
-            found.append(Problem("wrong_type", _plain(error, member), name))
-    if found:
-        raise Refused(found, kept(value))
-    return Record(**given)
-
-
-_TYPES = {field.name: field.type for field in msgspec.structs.fields(Record)}
-
-
-def _converted(name: str, value: Any) -> Any:
-    if name == "charge_amount" and isinstance(value, float):
-        value = Decimal(repr(value))
-    return msgspec.convert(value, _TYPES[name])
-
-
-def _plain(error: msgspec.ValidationError, value: Any) -> str:
-    text = str(error).replace("`", "").replace(" | unset", "").replace(" | null", "")
-    if "RFC3339" in text:
-        return "is not a time: use RFC 3339 with an offset, such as 2026-11-30T07:32:51.26Z, or seconds since 1970"
-    if "timezone" in text:
-        return "has no offset: write 2026-11-30T07:32:51Z or +00:00, so that the hour is certain"
-    if " got " in text:
-        return f"{text.partition(', got ')[0].replace('Expected', 'must be')}, this is {type_word(value)}"
-    return text
-
-
-def _nearest(name: str) -> str:
-    close = difflib.get_close_matches(name, FIELDS, n=1)
-    return f"did you mean '{close[0]}'?" if close else "see the list in docs/ingest.md"
+    return read_object(raw, Record)
 
 
 def readings(records: list[Record], prefix: str) -> Readings:

@@ -1,13 +1,13 @@
-"""The request sources there are. Adding one is a module here, a captured sample in tests/data, a heading in the docs."""
+"""The request sources. Adding one is a module beside this, a captured sample in tests/data, a heading in the docs."""
 
 from __future__ import annotations
 
 import re
 
-from apps.ingest.domain.reading import Codec
+from apps.ingest.domain.reading import RequestCodec
 from apps.ingest.sources import litellm, native
 
-REQUEST_SOURCES: dict[str, Codec] = {native.KIND: native, litellm.KIND: litellm}
+REQUEST_SOURCES: dict[str, RequestCodec] = {native.KIND: native, litellm.KIND: litellm}
 
 _LITELLM_MARKS = re.compile(
     rb'"(litellm_call_id|startTime|call_type|litellm_params|model_group|custom_llm_provider)"\s*:'

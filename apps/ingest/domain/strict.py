@@ -1,0 +1,106 @@
+"""One JSON object read field by field into a struct that names every field: all that is wrong, not only the first."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import astuple
+
+from apps.core.errors import Problem
+from apps.ingest.domain.objects import Unreadable, kept, not_finite, parse, salvaged, type_word
+
+S = TypeVar("S", bound=msgspec.Struct)
+_SPACED_KEYS = (b'" ', b'"\t', b'"\n', b'"\r')
+
+
+class Refused(ValueError):
+    """A record that is wrong; carries every problem and what may be kept of the record."""
+
+    def __init__(self, found: list[Problem], payload: str) -> None:
+        super().__init__("; ".join(problem.message for problem in found))
+        self.problems = found
+        self.payload = payload
+
+
+class PossibleRepeat(ValueError):
+    """Somewhere in the text a field may stand twice: look at the records one by one."""
+
+
+def without_repeated_fields(data: bytes, records: list[S]) -> list[S]:
+    """The flat records, if no field can stand twice in one of them; else raises PossibleRepeat.
+
+    The decoder keeps the last of two equal keys silently. But every key is followed by `":` at once unless there is
+    white space between, and a text can only add to those: so as many `":` as fields that are not UNSET means that
+    nothing came twice.
+    """
+    if any(data.find(spaced) >= 0 for spaced in _SPACED_KEYS):
+        raise PossibleRepeat
+    given = 0
+    for record in records:
+        fields = astuple(record)
+        given += len(fields) - fields.count(UNSET)
+    if data.count(b'":') != given:
+        raise PossibleRepeat
+    return records
+
+
+def read_object(raw: bytes, kind: type[S]) -> S:
+    """The record in a JSON text, or Refused with every problem that its fields have by themselves."""
+    types = _types(kind)
+    try:
+        value, twice = parse(raw)
+    except Unreadable as unreadable:
+        raise Refused([unreadable.problem], salvaged(raw, types)) from None
+    if not isinstance(value, dict):
+        message = f"a record must be a JSON object, this is {type_word(value)}"
+        raise Refused([Problem("wrong_type", message)], "")
+    found = [Problem("duplicate_key", "stands twice in the record: send it once", name[:80]) for name in twice]
+    found += [Problem("not_finite", "must be a finite number", path[:80]) for path in not_finite(value)]
+    named = {problem.field for problem in found}
+    given: dict[str, Any] = {}
+    for name, member in value.items():
+        if name not in types:
+            found.append(
+                Problem("unknown_field", f"is not a field of this format{_nearest(name, list(types))}", name[:80])
+            )
+        elif name not in named:
+            try:
+                given[name] = msgspec.convert(_exact(member, types[name]), types[name])
+            except msgspec.ValidationError as error:
+                found.append(Problem("wrong_type", _plain(error, member), name))
+    if found:
+        raise Refused(found, kept(value))
+    return kind(**given)
+
+
+@cache
+def _types(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    return {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+
+
+def _exact(value: Any, kind: Any) -> Any:
+    """A number for a Decimal field by its digits, as the fast decoder reads it."""
+    return Decimal(repr(value)) if isinstance(value, float) and Decimal in getattr(kind, "__args__", ()) else value
+
+
+def _plain(error: msgspec.ValidationError, value: Any) -> str:
+    text = str(error).replace("`", "").replace(" | null", "")
+    if "RFC3339" in text:
+        return "is not a time: use RFC 3339 with an offset, such as 2026-11-30T07:32:51.26Z, or seconds since 1970"
+    if "timezone" in text:
+        return "has no offset: write 2026-11-30T07:32:51Z or +00:00, so that the hour is certain"
+    expected, got, _ = text.partition(", got ")
+    if got:
+        return f"{expected.replace('Expected', 'must be')}, this is {type_word(value)}"
+    return text
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name[:80], known, n=1)
+    return f": did you mean '{close[0]}'?" if close else ""

@@ -1,0 +1,84 @@
+"""Deliveries of outcomes: decisions on tasks, every one kept, the same one twice stored once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from apps.core.time import to_micros
+from apps.ingest.domain.answers import BatchAnswer, RecordAnswer, SourceRef
+from apps.ingest.domain.outcomes import Decided, read_outcomes
+from apps.ingest.domain.records import Rejected
+from apps.ingest.domain.splitting import Bytes
+from apps.ingest.models import Batch, Source
+from apps.ingest.services.requests import count_delivery, keep_rejected
+from apps.ingest.writer import name_tasks
+
+KIND = "outcomes"
+_COLUMNS = (
+    ("task_key", "bigint"),
+    ("digest", "uuid"),
+    ("decided_at", "timestamptz"),
+    ("accepted", "boolean"),
+    ("reworked", "boolean"),
+    ("score", "double precision"),
+    ("review_minutes", "numeric"),
+    ("evaluator", "text"),
+)
+
+
+def ingest_outcomes(
+    *, source: SourceRef, body: bytes | Iterable[Bytes], now: datetime, keep_rejects: bool = True
+) -> BatchAnswer:
+    """Store a body of outcomes in one transaction. Raises InvalidInput for a body that is bad as such."""
+    blocks: Iterable[Bytes] = [body] if isinstance(body, bytes) else body
+    decided, rejected = read_outcomes(blocks, source.scope, to_micros(now))
+    row, _ = Source.objects.get_or_create(kind=KIND, name=source.name[:200], scope=source.scope[:64])
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL synchronous_commit = on")
+        batch = Batch.objects.create(source=row, received_at=now, bytes=0, stored=0, duplicate=0, rejected=0)
+        new = _store(decided, now)
+        if keep_rejects:
+            keep_rejected(row.pk, batch.pk, "outcome", rejected, now)
+        count_delivery(
+            row.pk,
+            batch.pk,
+            now=now,
+            newest=max((one.decided_at for one in decided), default=None),
+            size=len(body) if isinstance(body, bytes) else 0,
+            counts=(len(new), len(decided) - len(new), len(rejected)),
+        )
+    return BatchAnswer(batch.pk, len(new), len(decided) - len(new), len(rejected), _results(decided, new, rejected))
+
+
+def _store(decided: list[Decided], now: datetime) -> set[int]:
+    """Store what is new; the positions of what was."""
+    once: dict[bytes, Decided] = {}
+    for one in decided:
+        once.setdefault(one.digest, one)
+    if not once:
+        return set()
+    name_tasks({one.task_key: one.task_id for one in decided})
+    rows = [once[digest] for digest in sorted(once)]
+    columns = [
+        [UUID(bytes=one.digest) if name == "digest" else getattr(one, name) for one in rows] for name, _ in _COLUMNS
+    ]
+    names = ", ".join(name for name, _ in _COLUMNS)
+    arrays = ", ".join(f"%s::{kind}[]" for _, kind in _COLUMNS)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO ingest_outcome ({names}, received_at) SELECT {names}, %s FROM unnest({arrays}) "
+            f"WITH ORDINALITY AS new ({names}, place) ORDER BY place ON CONFLICT (digest) DO NOTHING RETURNING digest",
+            [now, *columns],
+        )
+        return {once[digest.bytes].position for (digest,) in cursor.fetchall()}
+
+
+def _results(decided: list[Decided], new: set[int], rejected: list[Rejected]) -> list[RecordAnswer]:
+    told = [RecordAnswer(one.position, "stored" if one.position in new else "duplicate") for one in decided]
+    told += [RecordAnswer(one.position, "rejected", one.problems) for one in rejected]
+    return sorted(told, key=lambda answer: answer.record)
