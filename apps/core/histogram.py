@@ -43,12 +43,13 @@ def bucket_value(index: int) -> float:
 
 
 class Histogram:
-    """Counts per bucket, dense: shape (MAX_BUCKET + 1,), int64."""
+    """Counts per bucket. What was read packed is unpacked when it is first looked at."""
 
-    __slots__ = ("counts",)
+    __slots__ = ("_counts", "_packed")
 
     def __init__(self, counts: Counts | None = None) -> None:
-        self.counts: Counts = np.zeros(MAX_BUCKET + 1, dtype=np.int64) if counts is None else counts
+        self._counts: Counts | None = np.zeros(MAX_BUCKET + 1, dtype=np.int64) if counts is None else counts
+        self._packed = b""
 
     @classmethod
     def of(cls, seconds: Iterable[float]) -> Histogram:
@@ -57,10 +58,19 @@ class Histogram:
 
     @classmethod
     def merged(cls, packed: Iterable[bytes | memoryview]) -> Histogram:
-        """The sum of histograms in their packed form (see `pack`)."""
-        pairs = np.frombuffer(b"".join(packed), dtype=_PACKED)
-        counts = np.bincount(pairs["bucket"], weights=pairs["count"], minlength=MAX_BUCKET + 1)
-        return cls(counts.astype(np.int64))
+        """The sum of histograms in their packed form (see `pack`); they may also be joined end to end already."""
+        histogram = cls.__new__(cls)
+        histogram._counts, histogram._packed = None, b"".join(packed)
+        return histogram
+
+    @property
+    def counts(self) -> Counts:
+        """Dense: shape (MAX_BUCKET + 1,), int64."""
+        if self._counts is None:
+            pairs = np.frombuffer(self._packed, dtype=_PACKED)
+            counts = np.bincount(pairs["bucket"], weights=pairs["count"], minlength=MAX_BUCKET + 1)
+            self._counts, self._packed = counts.astype(np.int64), b""
+        return self._counts
 
     def __add__(self, other: Histogram) -> Histogram:
         return Histogram(self.counts + other.counts)

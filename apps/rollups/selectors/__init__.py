@@ -1,5 +1,25 @@
-"""Reads of the facts, handed out as dataclasses."""
+"""What the rooms above may read of the facts."""
 
-from apps.rollups.selectors.facts import FoldedHourRow, cohorts, facts_of_hour, folded_hours, replica_hours
+from apps.rollups.selectors.coverage import Coverage, coverage
+from apps.rollups.selectors.hours import (
+    FoldedHourRow,
+    data_range,
+    facts_of_hour,
+    folded_hours,
+    replica_hours,
+)
+from apps.rollups.selectors.tasks import cohorts
+from apps.rollups.selectors.usage import Usage, usage
 
-__all__ = ["FoldedHourRow", "cohorts", "facts_of_hour", "folded_hours", "replica_hours"]
+__all__ = [
+    "Coverage",
+    "FoldedHourRow",
+    "Usage",
+    "cohorts",
+    "coverage",
+    "data_range",
+    "facts_of_hour",
+    "folded_hours",
+    "replica_hours",
+    "usage",
+]
