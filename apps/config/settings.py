@@ -141,7 +141,6 @@ CELERY_WORKER_SEND_TASK_EVENTS = False
 # How long records are kept. Facts and the ledger stay.
 REQUEST_RETENTION_DAYS = env.whole("REQUEST_RETENTION_DAYS", 90, least=8)
 ENGINE_RETENTION_DAYS = env.whole("ENGINE_RETENTION_DAYS", 400, least=8)
-SCRAPE_TIMEOUT_SECONDS = env.whole("SCRAPE_TIMEOUT_SECONDS", 5, least=1, most=14)
 INGEST_BODY_LIMIT_BYTES = env.whole("INGEST_BODY_LIMIT_BYTES", 64 << 20, least=1 << 20)
 
 # People.
@@ -204,13 +203,6 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "apps.api.errors.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
-}
-SPECTACULAR_SETTINGS = {
-    "TITLE": "Inferometer",
-    "DESCRIPTION": "What your own LLM inference costs, who it was for, and whether it kept its promise.",
-    "VERSION": VERSION,
-    "SERVE_INCLUDE_SCHEMA": False,
-    "COMPONENT_SPLIT_REQUEST": True,
 }
 
 # Logs: what happened and where, never what was in a request.
