@@ -13,8 +13,7 @@ from django.db import transaction
 
 from apps.accounts import services as accounts
 from apps.catalog import selectors, services
-from apps.catalog.domain.difference import Difference
-from apps.catalog.domain.document import read_text, write_text
+from apps.catalog.services import Difference, read_text, write_text
 from apps.core.errors import InvalidInput
 from apps.ingest import services as ingest
 

@@ -91,7 +91,7 @@ def _need_port(host: str, port: int) -> None:
                 raise ServerError(f"{reason}, for example INFEROMETER_PORT={_free_port(host)} make run") from None
             case errno.EACCES:
                 reason = f"Port {port} is reserved for root: choose one above 1023 with INFEROMETER_PORT"
-                raise ServerError(f"{reason}, for example INFEROMETER_PORT=8000 make run") from None
+                raise ServerError(f"{reason}, for example INFEROMETER_PORT=8800 make run") from None
         raise ServerError(
             f"Cannot listen on {host}:{port}: {error.strerror or error}. INFEROMETER_BIND must be an address of this "
             "machine, for example 127.0.0.1, or 0.0.0.0 for all of them."
