@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.db.models import Q
 
 from apps.accounts.domain.roles import NOBODY, Viewer
 from apps.accounts.models import ApiKey, AuditEvent, Membership, Role
@@ -95,11 +96,16 @@ def api_keys() -> list[ApiKeyRow]:
     ]
 
 
-def audit_trail(*, limit: int = 50, before_id: int | None = None, subject: str | None = None) -> list[AuditRow]:
-    """Newest first; `before_id` is the last id of the page before; `subject` keeps one subject only."""
+def audit_trail(
+    *, limit: int = 50, before_id: int | None = None, subject: str | None = None, action: str | None = None
+) -> list[AuditRow]:
+    """Newest first. `before_id` is the last id of the page before; `subject` keeps events that name it, `action` those
+    whose action begins so."""
     events = AuditEvent.objects.order_by("-id")
     if before_id is not None:
         events = events.filter(id__lt=before_id)
     if subject is not None:
-        events = events.filter(subject=subject)
+        events = events.filter(Q(subject=subject) | Q(subject__endswith=f" {subject}"))
+    if action is not None:
+        events = events.filter(action__startswith=action)
     return [AuditRow(e.pk, e.at, e.actor, e.action, e.subject, e.detail) for e in events[:limit]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path
 
 from apps.dashboard.pages.groups import GROUPINGS
-from apps.dashboard.views import auth, engines, glossary, groups, overview, tasks
+from apps.dashboard.views import auth, catalog, engines, glossary, groups, overview, settings, tasks
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.page, name="overview"),
@@ -15,4 +15,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("engines", engines.page, name="engines"),
     path("glossary", glossary.page, name="glossary"),
     *auth.urlpatterns,
+    *catalog.urlpatterns,
+    *settings.urlpatterns,
 ]

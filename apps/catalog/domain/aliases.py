@@ -20,7 +20,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 RAW_LENGTH = 500
 SLUG_LENGTH = 100
-"""Shorter than the column, so that a number can be appended to a slug that is taken."""
+_MADE_SLUG_LENGTH = 90
+"""Shorter, so that a number can be appended to a slug that is taken."""
 
 _DIGEST_LENGTH = 32
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -66,12 +67,12 @@ def _address(text: str) -> str:
 
 
 def slug_of(kind: str, raw: str) -> str:
-    """A slug ([a-z0-9-], 1 to SLUG_LENGTH characters) that reminds of the label; not yet unique.
+    """A slug ([a-z0-9-], 1 to 90 characters) that reminds of the label; not yet unique.
 
     A label without a single Latin letter or digit is named by its kind and a digest.
     """
     ascii_text = unicodedata.normalize("NFKD", raw).encode("ascii", "ignore").decode()
-    slug = re.sub(r"[^a-z0-9]+", "-", ascii_text.lower()).strip("-")[:SLUG_LENGTH].strip("-")
+    slug = re.sub(r"[^a-z0-9]+", "-", ascii_text.lower()).strip("-")[:_MADE_SLUG_LENGTH].strip("-")
     if slug:
         return slug
     return f"{kind}-{hashlib.sha256(raw.encode('utf-8', 'replace')).hexdigest()[:8]}"

@@ -63,6 +63,10 @@ class Journal:
             return
         self._spans.setdefault((what, since, until), []).append(reason)
 
+    def spans(self, what: str) -> Iterator[tuple[datetime | None, datetime | None]]:
+        """The spans of the changes of one sort, in the order in which they were noted."""
+        return ((since, until) for kind, since, until in self._spans if kind == what)
+
     def store(self) -> None:
         Change.objects.bulk_create(
             Change(what=what, affects_from=since, affects_until=until, reason=self._reason(reasons))

@@ -3,26 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
+from apps.catalog.domain.difference import Difference
 from apps.catalog.domain.document import PriceSpec, price_of
 from apps.catalog.domain.prices import PriceEntry, PriceKind, SeriesKey, day_of, differing_spans, scheduled
-from apps.catalog.models import Endpoint, GpuType, Price
+from apps.catalog.models import Change, Endpoint, GpuType, Price
 from apps.catalog.selectors import price_entry
 from apps.catalog.services.journal import Audit, Journal, writing
 from apps.core.errors import InvalidInput, Problem
 from apps.core.query import NONE_GIVEN
 
 
-def set_price(*, kind: PriceKind, fields: Mapping[str, object], user_id: int | None = None, audit: Audit) -> None:
+@dataclass(frozen=True, slots=True)
+class PriceEffect:
+    """What setting a price does: its steps, and the spans [since, until) that cost something else (None: open)."""
+
+    difference: Difference
+    spans: tuple[tuple[datetime | None, datetime | None], ...]
+
+
+def set_price(
+    *,
+    kind: PriceKind,
+    fields: Mapping[str, object],
+    user_id: int | None = None,
+    audit: Audit,
+    dry_run: bool = False,
+) -> PriceEffect:
     """The price from `fields["from"]` on, until the next one of its series or `fields["until"]`.
 
     `fields` are those of a price in the catalog file. A price from the same date is corrected; the one that held
     until then ends there. Raises InvalidInput, whose problems name the field.
     """
     spec = price_of(kind, fields)
-    with writing(audit) as journal:
+    with writing(audit, dry_run=dry_run) as journal:
         write_prices(journal, [spec], user_id=user_id)
+    return PriceEffect(journal.difference(), tuple(journal.spans(Change.What.PRICES)))
 
 
 def remove_price(*, price_id: int, audit: Audit) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django import template
 
 from apps.catalog.domain.nouns import Names
@@ -21,3 +23,8 @@ def teams_named(team_ids: frozenset[int] | None, names: Names) -> str:
     if team_ids is None:
         return "all"
     return ", ".join(sorted(names[team].name for team in team_ids)) or "none"
+
+
+@register.simple_tag
+def lookup(words: Mapping[str, str], key: str) -> str:
+    return words.get(key, key)
