@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import yaml
 from apps.accounts import services as accounts
 from apps.attribution import services as attribution
 from apps.catalog import services as catalog
-from apps.config.recording.fill import Say, fill
+from apps.config.recording.fill import SAY_EVERY_SECONDS, Say, fill
 from apps.config.recording.layout import open_recording
 from apps.config.recording.rhythm import WEEK_SECONDS
 from apps.config.recording.schedule import ANCHOR_LEAD_SECONDS, Schedule
@@ -137,7 +138,18 @@ def ensure_targets(schedule: Schedule, *, port: int) -> dict[str, int]:
 def compute(say: Say) -> None:
     """Fold and attribute every hour that is behind."""
     now = from_micros(int(time.time() * 1e6))
-    folded = rollups.fold_dirty(now=now)
-    say(f"{len(folded)} hours folded")
-    attribution.attribute_dirty(now=now)
-    say("costs attributed")
+    folded = rollups.fold_dirty(now=now, progress=_told("folded", say))
+    costed = attribution.attribute_dirty(now=now, progress=_told("attributed", say))
+    say(f"{len(folded)} hours folded, {len(costed)} attributed")
+
+
+def _told(what: str, say: Say) -> Callable[[int, int], None]:
+    """A progress callback that speaks at most every two seconds."""
+    told = [time.monotonic()]
+
+    def progress(done: int, total: int) -> None:
+        if time.monotonic() - told[0] > SAY_EVERY_SECONDS:
+            told[0] = time.monotonic()
+            say(f"{done} of {total} hours {what}")
+
+    return progress

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from time import monotonic
 
 from apps.config.recording.schedule import Schedule
@@ -14,7 +15,7 @@ from apps.ingest import selectors, services
 Say = Callable[[str], None]
 
 _LINES_A_CHUNK = 64
-_SAY_EVERY_SECONDS = 2.0
+SAY_EVERY_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +46,18 @@ def fill(
             now=now,
         )
         say(f"engine metrics of {replica}: {scrapes:,} scrapes so far")
-    body = chunked(_counted(schedule.requests(since, until), say))
-    answer = services.ingest_requests(source=source, stream=body, now=now)
+    stored = duplicate = rejected = 0
+    lines = _counted(schedule.requests(since, until), say)
+    if (first := next(lines, None)) is not None:
+        body = chunked(chain([first], lines))
+        answer = services.ingest_requests(source=source, stream=body, now=now, answers="rejected")
+        stored, duplicate, rejected = answer.stored, answer.duplicate, answer.rejected
     outcomes = b"\n".join(schedule.outcomes(since, until))
     decided = 0
     if outcomes:
         decided = services.ingest_outcomes(source=replace(source, kind="outcomes"), body=outcomes, now=now).stored
-    say(f"{answer.stored:,} requests and {decided:,} outcomes stored")
-    return Filled(answer.stored, answer.duplicate, answer.rejected, decided, scrapes)
+    say(f"{stored:,} requests and {decided:,} outcomes stored")
+    return Filled(stored, duplicate, rejected, decided, scrapes)
 
 
 def _scraped_until(replica: str, since: int) -> int:
@@ -77,6 +82,6 @@ def _counted(lines: Iterable[bytes], say: Say) -> Iterator[bytes]:
     began = told = monotonic()
     for number, line in enumerate(lines, start=1):
         yield line
-        if monotonic() - told > _SAY_EVERY_SECONDS:
+        if monotonic() - told > SAY_EVERY_SECONDS:
             told = monotonic()
             say(f"{number:,} requests read, {number / (told - began):,.0f} a second")

@@ -51,7 +51,7 @@ class Player:
         outcomes = [o.template.at(self.shift, self.tag) for o in self.recording.outcomes if since < o.at <= until]
         result = Replayed(scrapes=sum(self._scrapes(since, until)))
         if requests:
-            answer = services.ingest_requests(source=self.source, stream=chunked(requests), now=now)
+            answer = services.ingest_requests(source=self.source, stream=chunked(requests), now=now, answers="rejected")
             result += Replayed(answer.stored, answer.duplicate, answer.rejected)
         if outcomes:
             decided = replace(self.source, kind="outcomes")
