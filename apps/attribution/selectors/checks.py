@@ -13,7 +13,7 @@ from apps.attribution.selectors.sql import rows_of, where_sql
 from apps.catalog import selectors as catalog
 from apps.core.money import QUANTUM
 from apps.core.query import Filters
-from apps.core.time import Window, hour_floor
+from apps.core.time import Window
 from apps.rollups import selectors as rollups
 
 
@@ -47,7 +47,7 @@ class Assumption:
 
 
 def replica_hour_balance(*, window: Window) -> list[Balance]:
-    """Every replica-hour of the hours that `window` touches and that are attributed, by hour and replica."""
+    """Every replica-hour of the attributed hours that start in `window`, by hour and replica."""
     condition, values = where_sql(window, Filters(), "hour")
     sql = f"""
         SELECT hour, replica_id, sum(seconds), bool_and(amount IS NOT NULL), sum(cost), sum(amount), sum(prices)
@@ -63,7 +63,7 @@ def replica_hour_balance(*, window: Window) -> list[Balance]:
     found = {(row[0], row[1]): row[2:] for row in rows_of(sql, values)}
     attributed = set(_attributed(window))
     out = []
-    for row in sorted(rollups.replica_hours(window), key=lambda row: (row.hour, row.replica_id)):
+    for row in rollups.replica_hours(window):
         if row.hour not in attributed:
             continue
         seconds, priced, cost, amount, prices = found.get(
@@ -79,12 +79,11 @@ def replica_hour_balance(*, window: Window) -> list[Balance]:
 
 def hours_without_ledger(*, window: Window) -> list[datetime]:
     """Folded hours of the window that were never attributed, oldest first."""
-    whole = Window(hour_floor(window.start), window.end)
-    return sorted(set(rollups.folded_hours(whole)) - set(_attributed(window)))
+    return sorted(set(rollups.folded_hours(window)) - set(_attributed(window)))
 
 
 def assumptions(*, window: Window) -> list[Assumption]:
-    """The assumed prices that lines and reviews of the hours that `window` touches were worked out with."""
+    """The assumed prices that lines and reviews of the hours that start in `window` were worked out with."""
     condition, values = where_sql(window, Filters(), "hour")
     review, review_values = where_sql(window, Filters(), "cohort_hour")
     sql = f"""
@@ -109,7 +108,7 @@ def assumptions(*, window: Window) -> list[Assumption]:
 
 
 def findings(*, window: Window) -> list[Finding]:
-    """What in the hours that `window` touches cannot be, or is not known, by replica."""
+    """What in the hours that start in `window` cannot be, or is not known, by replica."""
     condition, values = where_sql(window, Filters(), "hour")
     sql = f"""
         SELECT replica_id, amount IS NULL, reason, count(DISTINCT hour), sum(seconds)
@@ -123,5 +122,5 @@ def findings(*, window: Window) -> list[Finding]:
 
 
 def _attributed(window: Window) -> list[datetime]:
-    rows = AttributedHour.objects.filter(hour__gte=hour_floor(window.start), hour__lt=window.end)
+    rows = AttributedHour.objects.filter(hour__gte=window.start, hour__lt=window.end)
     return list(rows.values_list("hour", flat=True))

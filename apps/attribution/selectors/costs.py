@@ -34,7 +34,7 @@ def costs(
     bucket: Bucket = "total",
     filters: Filters = Filters(),  # noqa: B008
 ) -> list[Cost]:
-    """Costs of the hours that `window` touches, by bucket and ids; groups without a line are left out.
+    """Costs of the hours that start in `window`, by bucket and ids; groups without a line are left out.
 
     Without `group_by` and with bucket 'total' there is always one row; its amount is unknown if no hour of the window
     is attributed. Lines of idle, load and down have no endpoint and no key (id 0) and belong to the owner's team.

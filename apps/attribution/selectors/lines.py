@@ -46,7 +46,7 @@ def ledger(
     cursor: LinePlace | None = None,
     limit: int = 1000,
 ) -> LedgerPage:
-    """The lines of the hours that `window` touches, after `cursor`, at most `limit`.
+    """The lines of the hours that start in `window`, after `cursor`, at most `limit`.
 
     Places are stable for the same facts and prices; an hour that is replaced between two pages goes on where the
     cursor stood.

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from apps.core.query import DIMENSIONS, Bucket, Dimension, Filters
-from apps.core.time import Window, hour_floor
+from apps.core.time import Window
 
 
 def bucket_sql(bucket: Bucket, column: str) -> str:
@@ -32,9 +32,9 @@ def group_sql(group_by: Sequence[Dimension], allowed: Sequence[Dimension] = DIME
 def where_sql(
     window: Window, filters: Filters, column: str, allowed: Sequence[Dimension] = DIMENSIONS
 ) -> tuple[str, list[Any]]:
-    """The condition that keeps the hours that `window` touches and what `filters` keep, with its values."""
+    """The condition that keeps hours which start in `window`, and rows that `filters` keep; with its values."""
     conditions = [f"{column} >= %s", f"{column} < %s"]
-    values: list[Any] = [hour_floor(window.start), window.end]
+    values: list[Any] = [window.start, window.end]
     for dimension, ids in filters.items():
         if dimension not in allowed:
             raise ValueError(f"cannot filter by {dimension}: use {', '.join(allowed)}")

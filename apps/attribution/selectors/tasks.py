@@ -35,7 +35,7 @@ def task_costs(
     filters: Filters = Filters(),  # noqa: B008
     now: datetime,
 ) -> list[TaskCostRow]:
-    """Tasks whose first request lies in the hours that `window` touches, and what they cost whenever that was.
+    """Tasks whose first request lies in an hour that starts in `window`, and what they cost whenever that was.
 
     Dimensions are those of the task's first request: team, endpoint, model; others raise ValueError. Sorted by
     bucket and ids. Without `group_by` and with bucket 'total' there is always one row.
@@ -103,7 +103,7 @@ def _pending(
 ) -> dict[_Key, int]:
     """Undecided tasks inside their endpoint's decision window; only hours young enough for the longest are read."""
     longest = max([*decision_windows.values(), DEFAULT_DECISION_WINDOW_HOURS])
-    start = max(hour_floor(window.start), hour_floor(now) - (longest + 1) * HOUR)
+    start = max(window.start, hour_floor(now) - (longest + 1) * HOUR)
     pending: defaultdict[_Key, int] = defaultdict(int)
     if start >= window.end:
         return pending

@@ -9,7 +9,7 @@ from apps.core.time import Window
 
 
 def unpriced_lines(*, window: Window, filters: Filters = Filters()) -> int:  # noqa: B008
-    """Lines without an amount in the hours that `window` touches."""
+    """Lines without an amount in the hours that start in `window`."""
     condition, values = where_sql(window, filters, "hour")
     sql = f"SELECT count(*) FROM {LedgerLine._meta.db_table} WHERE {condition} AND amount IS NULL"
     return int(rows_of(sql, values)[0][0])
