@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models import Q
 
-from apps.accounts.models import Membership, Role
+from apps.accounts.models import ApiKey, Membership, Role
 from apps.accounts.services.audit import record
 from apps.core.errors import InvalidInput, Problem
 
@@ -139,10 +139,10 @@ def set_password(*, user_id: int, password: str, by: User | None = None, actor: 
 
 
 def replace_team(*, old_id: int, new_id: int) -> None:
-    """Follow a merge of two teams in the catalog: people who led the old one lead the new one."""
-    for membership in Membership.objects.filter(teams__contains=[old_id]):
-        membership.teams = sorted({new_id if team == old_id else team for team in membership.teams})
-        membership.save(update_fields=["teams"])
+    """Follow a merge of two teams in the catalog: who leads the old one leads the new one, and keys read it."""
+    for row in (*Membership.objects.filter(teams__contains=[old_id]), *ApiKey.objects.filter(teams__contains=[old_id])):
+        row.teams = sorted({new_id if team == old_id else team for team in row.teams or []})
+        row.save(update_fields=["teams"])
 
 
 def _known(user_id: int) -> User:

@@ -176,8 +176,13 @@ def _holding(entries: list[PriceEntry], at: datetime) -> PriceAt | None:
 
 
 def _why_not(entries: list[PriceEntry], at: datetime, what: str) -> Unknown:
+    """The same words at every moment of a gap, so that many hours without a price are one reason."""
     if not entries:
         return Unknown(f"no price for {what}")
-    if at < entries[0].effective_from:
+    position = bisect_right(entries, at, key=lambda entry: entry.effective_from)
+    if not position:
         return Unknown(f"no price for {what} before {day_of(entries[0].effective_from)}")
-    return Unknown(f"no price for {what} at {day_of(at)}")
+    ended = day_of(entries[position - 1].effective_until)
+    if position == len(entries):
+        return Unknown(f"no price for {what} since {ended}")
+    return Unknown(f"no price for {what} from {ended} until {day_of(entries[position].effective_from)}")
