@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from apps.api.domain.pages import Page
+from apps.api.domain.pages import Grouped, Page
 from apps.api.domain.parameters import Question
 from apps.core.histogram import Histogram
+from apps.core.query import Dimension
 from apps.core.time import Window
 from apps.core.unknown import Unknown
 
@@ -57,7 +58,7 @@ def _rounded(seconds: float | None) -> float | None:
 
 
 def envelope(
-    question: Question, page: Page[object], rows: list[dict[str, object]], **more: object
+    question: Question, page: Page[Grouped], rows: Sequence[dict[str, object]], **more: object
 ) -> dict[str, object]:
     """A page of a grouped question."""
     return {
@@ -71,5 +72,5 @@ def envelope(
     }
 
 
-def filters(slugs: Mapping[object, tuple[str, ...]] | Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
-    return {str(dimension): list(values) for dimension, values in slugs.items()}
+def filters(slugs: Mapping[Dimension, tuple[str, ...]]) -> dict[str, list[str]]:
+    return {dimension: list(values) for dimension, values in slugs.items()}

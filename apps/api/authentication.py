@@ -61,7 +61,7 @@ class ApiKeyAuthentication(BaseAuthentication):
 class ReadingSessionAuthentication(SessionAuthentication):
     """The session of a signed-in person, for reading only."""
 
-    def authenticate(self, request: Request) -> tuple[object, Caller] | None:  # type: ignore[override]
+    def authenticate(self, request: Request) -> tuple[object, Caller] | None:
         if request.method not in SAFE_METHODS:
             return None
         found = super().authenticate(request)

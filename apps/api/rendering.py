@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
@@ -26,10 +27,11 @@ class JsonRenderer(BaseRenderer):
 class OnlyJson(BaseContentNegotiation):
     """The first renderer always: a client with an odd Accept header gets its answer or its error all the same."""
 
-    def select_parser(self, request: Request, parsers: Sequence[Any]) -> Any:
-        return parsers[0] if parsers else None
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> Any:
+        return next(iter(parsers), None)
 
     def select_renderer(
-        self, request: Request, renderers: Sequence[BaseRenderer], format_suffix: str | None = None
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
-        return renderers[0], renderers[0].media_type or ""
+        first = next(iter(renderers))
+        return first, first.media_type or ""

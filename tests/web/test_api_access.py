@@ -83,6 +83,12 @@ def test_the_answer_is_json_whatever_is_accepted() -> None:
         assert response["Content-Type"] == "application/json"
 
 
+def test_no_cache_keeps_an_answer() -> None:
+    for response in (get("/api/v1/catalog", key("read")), get("/api/v1/catalog", ""), get("/api/v1/nowhere", "")):
+        assert response["Cache-Control"] == "no-store"
+    assert get(EXPORT, key("export"), period="2026-11")["Cache-Control"] == "no-store"
+
+
 def test_thousands_of_parameters_are_400() -> None:
     assert_problem(call("get", "/api/v1/usage?" + "&".join(f"a{n}=1" for n in range(2000)), bearer(key("read"))), 400)
 

@@ -24,14 +24,15 @@ class Grouped(Protocol):
     def ids(self) -> Mapping[Dimension, int]: ...
 
 
+R_co = TypeVar("R_co", bound=Grouped, covariant=True)
 R = TypeVar("R", bound=Grouped)
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[R]):
+class Page(Generic[R_co]):
     """`next_position` is the position to go on after; None on the last page."""
 
-    rows: list[R]
+    rows: Sequence[R_co]
     next_position: tuple[int, ...] | None
 
 

@@ -34,7 +34,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-class ApiKeyScheme(OpenApiAuthenticationExtension):
+class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """An API key, in either of two headers."""
 
     target_class = "apps.api.authentication.ApiKeyAuthentication"
@@ -47,7 +47,7 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):
         ]
 
 
-class SessionScheme(OpenApiAuthenticationExtension):
+class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """The session of a person who has signed in to the dashboard."""
 
     target_class = "apps.api.authentication.ReadingSessionAuthentication"

@@ -29,6 +29,12 @@ class Endpoint(APIView):
     def get_exception_handler(self) -> Any:
         return exception_handler
 
+    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """No cache may keep what one caller was allowed to see."""
+        final = super().finalize_response(request, response, *args, **kwargs)
+        final.headers.setdefault("Cache-Control", "no-store")
+        return final
+
     def caller(self, request: Request) -> Caller:
         caller = request.auth
         if not isinstance(caller, Caller):
@@ -45,7 +51,7 @@ class Reading(Endpoint):
 
     required_scope = "read"
     accepted = Accepted()
-    http_method_names = ["get", "head", "options"]
+    http_method_names = ["get", "head"]
 
     def question(self, request: Request) -> Question:
         query = {name: request.query_params.getlist(name) for name in request.query_params}

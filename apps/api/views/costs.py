@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,6 +16,8 @@ from apps.api.schema.costs import ACCEPTED, COSTS
 from apps.api.views.base import Reading
 from apps.attribution.selectors import Cost, Money, costs
 from apps.core.vocabulary import Word
+
+W = TypeVar("W", bound=Word)
 
 
 @COSTS
@@ -54,5 +57,5 @@ def _row(row: Cost, question: Question, names: Names) -> dict[str, object]:
     }
 
 
-def _by_word(parts: Mapping[Word, Money] | Mapping[object, Money]) -> dict[str, str | None]:
-    return {word.word: answers.amount(part) for word, part in parts.items() if isinstance(word, Word)}
+def _by_word(parts: Mapping[W, Money]) -> dict[str, str | None]:
+    return {word.word: answers.amount(part) for word, part in parts.items()}

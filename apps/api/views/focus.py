@@ -48,7 +48,6 @@ class FocusExport(Reading):
         response["Content-Disposition"] = f'attachment; filename="{name}"'
         response["X-Focus-Version"] = VERSION
         response["X-Unpriced-Lines"] = str(unpriced_lines(window=window, filters=filters))
-        response["Cache-Control"] = "no-store"
         return response
 
 

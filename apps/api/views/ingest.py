@@ -30,7 +30,18 @@ class Ingest(Endpoint):
 
     required_scope = "ingest"
     authentication_classes: Any = [ApiKeyAuthentication]
-    http_method_names = ["post", "options"]
+    http_method_names = ["post"]
+    so_far: BatchAnswer | None = None
+
+    def note(self, answer: BatchAnswer, size: int) -> None:
+        """Remember what is durable already, in case the rest of the body proves bad."""
+        self.so_far = answer
+
+    def handle_exception(self, exc: Exception) -> Response:
+        response: Response = super().handle_exception(exc)
+        if self.so_far is not None:
+            response.data |= _counts(self.so_far)
+        return response
 
     def body(self, request: Request) -> Iterator[bytes]:
         """The plain body, block by block, read while it is stored."""
@@ -57,8 +68,13 @@ class IngestRequests(Ingest):
     def post(self, request: Request) -> Response:
         choices = self.choices(request, {"format": FORMATS, "results": RESULTS})
         caller = self.caller(request)
-        source = SourceRef(name=caller.name, kind=choices["format"], scope=caller.key_prefix)
-        answer = ingest_requests(source=source, stream=self.body(request), now=self.now())
+        answer = ingest_requests(
+            source=SourceRef(name=caller.name, kind=choices["format"], scope=caller.key_prefix),
+            stream=self.body(request),
+            now=self.now(),
+            answers="all" if choices["results"] == "all" else "rejected",
+            progress=self.note,
+        )
         return answered(answer, choices["results"])
 
 
@@ -68,17 +84,14 @@ class IngestOutcomes(Ingest):
         choices = self.choices(request, {"results": RESULTS})
         caller = self.caller(request)
         source = SourceRef(name=caller.name, kind="outcomes", scope=caller.key_prefix)
-        answer = ingest_outcomes(source=source, body=b"".join(self.body(request)), now=self.now())
+        answer = ingest_outcomes(source=source, body=self.body(request), now=self.now())
         return answered(answer, choices["results"])
 
 
 def answered(answer: BatchAnswer, which: str) -> Response:
     """200 when nothing was rejected, 207 when some records were, 422 when all were."""
-    body: dict[str, object] = {
-        "batch_id": answer.batch_id,
-        "stored": answer.stored,
-        "duplicate": answer.duplicate,
-        "rejected": answer.rejected,
+    body = {
+        **_counts(answer),
         "results": [_result(result) for result in answer.results if which == "all" or result.result == "rejected"],
     }
     if not answer.rejected:
@@ -89,6 +102,15 @@ def answered(answer: BatchAnswer, which: str) -> Response:
     count = answer.rejected
     detail = "the record was rejected" if count == 1 else f"all {count:,} records were rejected"
     return problem_response(422, f"{detail}: {problems[0]}" if problems else detail, problems=problems, extra=body)
+
+
+def _counts(answer: BatchAnswer) -> dict[str, object]:
+    return {
+        "batch_id": answer.batch_id,
+        "stored": answer.stored,
+        "duplicate": answer.duplicate,
+        "rejected": answer.rejected,
+    }
 
 
 def _result(answer: RecordAnswer) -> dict[str, object]:
