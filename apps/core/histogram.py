@@ -2,7 +2,7 @@
 
 A value v > 0 (seconds) falls in bucket i = ceil(log_g(v / UNIT)) with g = (1 + a) / (1 - a) and a = 0.005; every
 value of bucket i lies within a of the bucket's midpoint 2 g^i / (g + 1), in units of UNIT (the DDSketch mapping:
-Masson, Rim and Lee, VLDB 2019). Values below UNIT, zero included, share bucket 0, which answers 0.
+Masson, Rim and Lee, VLDB 2019). Values up to UNIT, zero included, share bucket 0, which answers 0.
 Quantiles are by nearest rank: the k-th smallest with k = ceil(q n), at least 1.
 """
 

@@ -1,7 +1,7 @@
 """Turns the attempts of one client request (a call) into their order: the first, why the others, and the last.
 
-Gateways retry and fall back inside one call. The success that ends such a call may carry the start of the call's first
-attempt, so attempts are ordered by their end.
+Gateways retry and fall back inside one call. The success that ends such a call may carry the start of the whole call,
+which is at or before that of its first attempt, so attempts are ordered by their end.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _of_several(call_key: Int64) -> Rows:
 
 
 def linked(earlier: Attempts, later: Attempts) -> tuple[Bools, Bools, dict[tuple[int, int], int]]:
-    """Which attempts of two sets go on in each other: a call's attempt follows a failed one of an earlier hour.
+    """Which attempts of two sets belong to each other: one of `later` follows a failed one of `earlier` in its call.
 
     Answers the rows of `earlier` and of `later` that are in such a pair, and for each pair of hours (starts, µs) a
     checksum of their pairs: both hours must have been folded with the same one.
@@ -90,8 +90,10 @@ def linked(earlier: Attempts, later: Attempts) -> tuple[Bools, Bools, dict[tuple
         for other in by_call.get(int(earlier.call_key[row]), ()):
             next_start, next_end = int(later.started_us[other]), int(later.closed_us[other])
             hours = (start // HOUR_US * HOUR_US, next_start // HOUR_US * HOUR_US)
-            if hours[0] < hours[1] and next_start <= end + LINK_GAP_US:
-                in_earlier[row] = in_later[other] = True
+            if hours[0] > hours[1] or next_start > end + LINK_GAP_US:
+                continue
+            in_earlier[row] = in_later[other] = True
+            if hours[0] < hours[1]:
                 pairs[hours].append((start, end, next_start, next_end, int(earlier.call_key[row])))
     return in_earlier, in_later, {hours: _checksum(found) for hours, found in pairs.items()}
 

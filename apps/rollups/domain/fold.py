@@ -50,7 +50,7 @@ def fold(
     touching = attempts.take(here) if near.any() else attempts
     calls = order.take(here) if near.any() else order
     own = (touching.started_us >= hour_us) & (touching.started_us < hour_us + HOUR_US)
-    tasks = hour_tasks(touching)
+    tasks = hour_tasks(touching, calls.served_from_us)
     heads = earliest(tasks.seen, elsewhere.heads(), hour_us)
     work = work_of(touching, calls, tasks, heads)
     groups = group(touching, work)

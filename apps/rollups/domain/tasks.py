@@ -97,8 +97,11 @@ class HourTasks:
     seen: Heads
 
 
-def hour_tasks(attempts: Attempts) -> HourTasks:
-    """`attempts`: those that start in the hour or run over into it."""
+def hour_tasks(attempts: Attempts, served_from_us: Int64) -> HourTasks:
+    """`attempts`: those that start in the hour or run over into it.
+
+    Of a call that fell back, the attempt that was made first is the first, though the last one carries its start.
+    """
     rows = np.flatnonzero(attempts.task_key != NO_KEY)
     of_attempt = np.full(len(attempts), -1, dtype=np.int32)
     if len(rows) == 0:
@@ -108,19 +111,19 @@ def hour_tasks(attempts: Attempts) -> HourTasks:
     keys = attempts.task_key[order]
     opens = np.append(True, keys[1:] != keys[:-1])
     of_attempt[order] = np.cumsum(opens, dtype=np.int32) - 1
-    head = _first_of_each(attempts, order, np.flatnonzero(opens))
+    head = _first_of_each(attempts, served_from_us, order, np.flatnonzero(opens))
     owner = attempts.owners[attempts.owner[head]]
-    seen = Heads(keys[opens], attempts.started_us[head], owner[:, TEAM], owner[:, ENDPOINT], owner[:, MODEL])
+    seen = Heads(keys[opens], served_from_us[head], owner[:, TEAM], owner[:, ENDPOINT], owner[:, MODEL])
     return HourTasks(keys[opens], of_attempt, seen)
 
 
-def _first_of_each(attempts: Attempts, order: Rows, starts: Rows) -> Rows:
+def _first_of_each(attempts: Attempts, served_from_us: Int64, order: Rows, starts: Rows) -> Rows:
     """The first attempt of each task; `order` holds attempts by task, `starts` the places where a task begins."""
-    started = attempts.started_us[order]
+    started = served_from_us[order]
     sizes = np.diff(np.append(starts, len(order)))
     is_first = started == np.repeat(np.minimum.reduceat(started, starts), sizes)
     first = order[is_first]
-    # Mostly one a task; where a fallback carries the start of its call there are two, and the one that ended first is.
+    # Mostly one a task.
     keys = attempts.task_key[first]
     tied = np.append(keys[1:] == keys[:-1], False) | np.append(False, keys[1:] == keys[:-1])
     if tied.any():

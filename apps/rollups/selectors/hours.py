@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Max, Min
 
-from apps.core.time import HOUR, Window
+from apps.core.time import HOUR, Window, hour_floor
 from apps.rollups.domain.facts import CohortRow, HourFacts, ReplicaHourRow, TaskShareRow, UsageFact
 from apps.rollups.models import FoldedHour, ReplicaHour, TaskCohort, TaskShare, UsageHour
 
@@ -26,10 +26,10 @@ def _names(row: type) -> list[str]:
 
 
 def folded_hours(window: Window | None = None) -> dict[datetime, FoldedHourRow]:
-    """Hours that have facts (and start in the window)."""
+    """Hours that have facts (and that the window touches)."""
     found = FoldedHour.objects.all()
     if window is not None:
-        found = found.filter(hour__gte=window.start, hour__lt=window.end)
+        found = found.filter(hour__gte=hour_floor(window.start), hour__lt=window.end)
     return {hour: FoldedHourRow(run_id, as_of) for hour, run_id, as_of in found.values_list("hour", "run_id", "as_of")}
 
 
@@ -43,8 +43,10 @@ def data_range() -> Window | None:
 
 
 def replica_hours(window: Window) -> list[ReplicaHourRow]:
-    """How replicas spent the hours that start in the window, by hour and replica."""
-    found = ReplicaHour.objects.filter(hour__gte=window.start, hour__lt=window.end).order_by("hour", "replica_id")
+    """How replicas spent the hours that the window touches, by hour and replica."""
+    found = ReplicaHour.objects.filter(hour__gte=hour_floor(window.start), hour__lt=window.end).order_by(
+        "hour", "replica_id"
+    )
     return [ReplicaHourRow(*row) for row in found.values_list(*_names(ReplicaHourRow))]
 
 

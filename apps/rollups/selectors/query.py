@@ -9,7 +9,7 @@ import psycopg
 from django.db import connection
 
 from apps.core.query import Bucket, Dimension, Filters
-from apps.core.time import Window
+from apps.core.time import Window, hour_floor
 
 
 def rows(query: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -27,9 +27,9 @@ def bucket_of(bucket: Bucket, column: str) -> str:
 
 
 def condition(window: Window, filters: Filters, column: str) -> tuple[str, dict[str, Any]]:
-    """SQL that keeps hours which start in the window, and rows that the filters keep; with its parameters."""
+    """SQL that keeps hours that the window touches, and rows that the filters keep; with its parameters."""
     terms = [f"{column} >= %(start)s", f"{column} < %(end)s"]
-    parameters: dict[str, Any] = {"start": window.start, "end": window.end}
+    parameters: dict[str, Any] = {"start": hour_floor(window.start), "end": window.end}
     for dimension, ids in filters.items():
         terms.append(f"{dimension}_id = ANY(%({dimension})s::int[])")
         parameters[dimension] = sorted(ids)

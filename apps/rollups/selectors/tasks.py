@@ -18,7 +18,7 @@ def cohorts(
     bucket: Bucket = "total",
     filters: Filters = Filters(),  # noqa: B008 - frozen
 ) -> list[Cohort]:
-    """Tasks whose first request is in an hour of the window, by bucket, ids and decision.
+    """Tasks whose first request is in an hour that the window touches, by bucket, ids and decision.
 
     Raises ValueError for replica or key: tasks have none.
     """

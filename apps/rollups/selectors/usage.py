@@ -54,7 +54,7 @@ def usage(
     bucket: Bucket = "total",
     filters: Filters = Filters(),  # noqa: B008 - frozen
 ) -> list[Usage]:
-    """Groups in which something was attempted, by bucket and ids; hours count that start in the window."""
+    """Groups in which something was attempted, by bucket and ids; hours count that the window touches."""
     where, parameters = condition(window, filters, "hour")
     keys = [f"{dimension}_id" for dimension in group_by]
     places = ", ".join(str(place + 1) for place in range(len(keys) + 1))
