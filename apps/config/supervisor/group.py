@@ -19,12 +19,14 @@ SELF = "run"
 
 
 class Group:
-    """`on_tick` is called about ten times a second while all is well."""
+    """The first program starts at once, the others when `is_first_ready` says so: until then it has the cores."""
 
-    def __init__(self, programs: list[Program], journal: Journal, on_tick: Callable[[], None] = lambda: None) -> None:
-        self._programs = programs
+    def __init__(
+        self, programs: list[Program], journal: Journal, is_first_ready: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._waiting = programs
         self._journal = journal
-        self._on_tick = on_tick
+        self._is_first_ready = is_first_ready
         self._children: list[Child] = []
         self._selector = selectors.DefaultSelector()
         self._stop_signal: signal.Signals | None = None
@@ -34,8 +36,7 @@ class Group:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._told_to_stop)
         try:
-            for program in self._programs:
-                self._start(program)
+            self._start(self._waiting.pop(0))
             return self._watch()
         except BrokenPipeError:  # whoever read our output is gone, as with `| head`
             return 0
@@ -59,7 +60,10 @@ class Group:
             for child in list(self._children):
                 if child.returncode is not None and not self._hand_over(child):
                     return self._report(child)
-            self._on_tick()
+            if self._waiting and self._is_first_ready():
+                for program in self._waiting:
+                    self._start(program)
+                self._waiting = []
         self._journal.say(SELF, f"{self._stop_signal.name}: stopping.")
         return 0
 

@@ -35,8 +35,7 @@ class Command(BaseCommand):
         members = programs()
         journal = Journal(settings.EMBEDDED.logs, ["run", *(member.name for member in members)])
         sign_in = _prepared(lambda text: journal.say("run", text))
-        welcome = _Welcome(journal, began, sign_in)
-        code = Group(members, journal, welcome.when_served).run()
+        code = Group(members, journal, lambda: _is_served(journal, began, sign_in)).run()
         journal.close()
         os.close(lock)
         if code:
@@ -103,24 +102,18 @@ def _free_port(host: str) -> int:
         return int(trial.getsockname()[1])
 
 
-class _Welcome:
-    """Says once, when the web server listens, where it is and how to sign in."""
-
-    def __init__(self, journal: Journal, began: float, sign_in: str) -> None:
-        self._journal, self._began, self._sign_in = journal, began, sign_in
-        self._said = False
-
-    def when_served(self) -> None:
-        if self._said or not _listens():
-            return
-        self._said = True
-        seconds = time.monotonic() - self._began
-        lines = [f"Inferometer is at {settings.PUBLIC_URL or local_url()} (started in {seconds:.1f} s).", self._sign_in]
-        if settings.DEMO:
-            lines.append("A recording is being laid out over the last seven days: pages fill within about a minute.")
-            lines.append("To start empty, for your own data: make run DEMO=0")
-        lines.append("Stop with Ctrl-C.")
-        self._journal.say("run", "\n".join(lines))
+def _is_served(journal: Journal, began: float, sign_in: str) -> bool:
+    """Whether the web server listens; once it does, says where it is and how to sign in."""
+    if not _listens():
+        return False
+    seconds = time.monotonic() - began
+    lines = [f"Inferometer is at {settings.PUBLIC_URL or local_url()} (started in {seconds:.1f} s).", sign_in]
+    if settings.DEMO:
+        lines.append("A recording is being laid out over the last seven days: pages fill within about a minute.")
+        lines.append("To start empty, for your own data: make run DEMO=0")
+    lines.append("Stop with Ctrl-C.")
+    journal.say("run", "\n".join(lines))
+    return True
 
 
 def _listens() -> bool:
