@@ -46,11 +46,11 @@ def try_sign_in(*, username: str, password: str, address: str, now: datetime | N
 
 
 def _authenticated(username: str, password: str) -> User | None:
-    if (
-        not username.isprintable()
-        or not password.isascii()
-        and password != password.encode("utf-8", "replace").decode()
-    ):
-        return None  # nothing that a name or password of ours can hold
+    try:
+        (username + password).encode()
+    except UnicodeEncodeError:  # half a surrogate pair: no name or password of ours holds one
+        return None
+    if "\x00" in username:
+        return None
     user = authenticate(username=username.strip(), password=password)
     return user if isinstance(user, User) else None

@@ -18,7 +18,7 @@ from apps.catalog.domain.nouns import (
     ReplicaRow,
 )
 
-MOMENT = "%Y-%m-%dT%H:%M"
+MOMENT = "%Y-%m-%dT%H:%M:%S"
 
 
 def _choices(rows: Iterable[NounRow], none: str) -> list[tuple[str, str]]:
@@ -30,7 +30,7 @@ def _slugs(rows: Iterable[NounRow]) -> dict[int, str]:
 
 
 def _moment_field(label: str, help_text: str = "", *, required: bool = False) -> forms.DateTimeField:
-    widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format=MOMENT)
+    widget = forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"}, format=MOMENT)
     return forms.DateTimeField(label=label, required=required, help_text=help_text, widget=widget)
 
 
@@ -46,15 +46,24 @@ class NounForm(forms.Form):
     def __init__(self, data: Mapping[str, object] | None = None, *, row: NounRow | None = None) -> None:
         initial = {"name": row.name, "slug": row.slug, **self.initial_of(row)} if row else None
         super().__init__(data, initial=initial)
+        self._row = row
 
     def initial_of(self, row: NounRow) -> dict[str, object]:
         return {}
 
     def fields_of_file(self) -> dict[str, object]:
-        """Everything typed, as the file would say it; an empty choice is None."""
-        fields = {name: value if value != "" else None for name, value in self.cleaned_data.items()}
-        fields["slug"] = fields["slug"] or slug_of(self.kind, self.cleaned_data["name"])
-        return fields
+        """What was typed, as the file would say it; an empty choice is None.
+
+        Of a noun that exists only what differs from what the form showed: the rest may hold more than the form shows
+        (fractions of a second), or have been changed by somebody else meanwhile.
+        """
+        names = self.changed_data if self._row else list(self.cleaned_data)
+        fields: dict[str, object] = {name: self.cleaned_data[name] for name in names}
+        fields = {name: None if value == "" else value for name, value in fields.items()}
+        slug = self.cleaned_data["slug"] or (
+            self._row.slug if self._row else slug_of(self.kind, self.cleaned_data["name"])
+        )
+        return {**fields, "slug": slug}
 
 
 class TeamForm(NounForm):
