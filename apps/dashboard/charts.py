@@ -19,6 +19,9 @@ SERIES = ("@series-1", "@series-2", "@series-3", "@series-4")
 OTHER = "@series-other"
 DASHES = ("solid", "dash", "dot", "dashdot")
 Say = Callable[[float], str]
+MOST_ROWS = 60
+"""A table beside a chart has at most about so many rows: of more points, each row says the largest of a run."""
+MOST_MARKERS = 62
 Numbers = Sequence[float | None]
 
 
@@ -35,10 +38,9 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A vertical mark at `start`, or a shaded span up to `end`, with its word on the chart."""
+    """A vertical mark at `start`, or a shaded span up to `end`."""
 
     start: datetime
-    text: str
     colour: str = "@bad"
     end: datetime | None = None
 
@@ -84,10 +86,6 @@ class Times:
         is_day = bucket == "day"
         return cls(starts, "day" if is_day else "hour", window, unfinished, DAY if is_day else HOUR)
 
-    @property
-    def labels(self) -> list[str]:
-        return [words.bucket(start, self.grain) for start in self.starts]
-
 
 def stacked_bars(
     key: str, caption: str, times: Times, series: Sequence[Series], say: Say, before: Series | None = None, **axis: Any
@@ -123,17 +121,19 @@ def lines(
     marks: Sequence[Mark] = (),
     limit: Limit | None = None,
     short: bool = False,
+    hover: str = "",
+    note: str = "",
     **axis: Any,
 ) -> Chart:
-    """Lines over time with gaps where a number is missing, marks at events and one labelled limit."""
-    # A lone point between two gaps has no line: a marker keeps it visible.
-    data = [_line(one, times, say) | (_middle(times) if times.grain == "day" else {}) for one in series]
+    """Lines over time with gaps where a number is missing, marks at events and one labelled limit.
+
+    With a `hover` format of Plotly's ("%{y:.1%}") the browser words the numbers, which keeps many points small.
+    """
+    data = [_line(one, times, say, hover) | (_middle(times) if times.grain == "day" else {}) for one in series]
     layout = _layout(times, axis)
     layout["shapes"] = [_shape(mark) for mark in marks] + ([_limit_shape(limit)] if limit else [])
-    layout["annotations"] = [_annotation(mark) for mark in _first_of_each(marks)] + (
-        [_limit_text(limit)] if limit else []
-    )
-    return _chart(key, caption, times, series, say, data, layout, short=short)
+    layout["annotations"] = [_limit_text(limit)] if limit else []
+    return _chart(key, caption, times, series, say, data, layout, short=short, note=note)
 
 
 def _chart(
@@ -146,17 +146,31 @@ def _chart(
     layout: dict[str, Any],
     *,
     short: bool = False,
+    note: str = "",
 ) -> Chart:
     layout["showlegend"] = len(series) > 1
-    note = "The last bucket is not finished yet." if times.unfinished in times.starts else ""
-    rows = [
-        [label, *(_word(one.values[index], say) for one in series)]
-        for index, label in enumerate(times.labels)
-        if any(one.values[index] is not None for one in series)
-    ]
+    note = note or (f"The last {times.grain} is not over yet." if times.unfinished in times.starts else "")
+    run = max(1, -(-len(times.starts) // MOST_ROWS))
     head = ["Day" if times.grain == "day" else "Time", *(one.name for one in series)]
+    if run > 1:
+        head[0] = f"From (largest of {words.span(run * times.step)})"
+    rows = _rows(times, series, say, run)
     label = f"{caption.rstrip('.')}. {_extremes(series, say)}"
     return Chart(key, caption, label, {"data": data, "layout": layout}, head, rows, short, note)
+
+
+def _rows(times: Times, series: Sequence[Series], say: Say, run: int) -> list[list[str]]:
+    """A row for each run of buckets with the largest number of each series; runs without any number are left out."""
+    rows = []
+    for start in range(0, len(times.starts), run):
+        largest = [
+            max((value for value in one.values[start : start + run] if value is not None), default=None)
+            for one in series
+        ]
+        if any(value is not None for value in largest):
+            label = words.bucket(times.starts[start], times.grain)
+            rows.append([label, *(_word(value, say) for value in largest)])
+    return rows
 
 
 def _extremes(series: Sequence[Series], say: Say) -> str:
@@ -168,18 +182,22 @@ def _extremes(series: Sequence[Series], say: Say) -> str:
     return "; ".join(parts) or "No values"
 
 
-def _line(one: Series, times: Times, say: Say) -> dict[str, Any]:
+def _line(one: Series, times: Times, say: Say, hover: str = "") -> dict[str, Any]:
+    worded = {"hovertemplate": hover} if hover else {
+        "customdata": _said(one.values, say), "hovertemplate": "%{customdata}"
+    }  # fmt: skip
     return {
         "type": "scatter",
-        "mode": "lines+markers" if len(times.starts) <= 62 or _is_lonely(one.values) else "lines",
+        # A lone point between two gaps has no line: a marker keeps it visible.
+        "mode": "lines+markers" if len(times.starts) <= MOST_MARKERS or _is_lonely(one.values) else "lines",
         "name": one.name,
-        "x": _stamps(times.starts),
-        "y": list(one.values),
-        "customdata": _said(one.values, say),
-        "hovertemplate": "%{customdata}",
+        "x0": _stamp(times.starts[0]) if times.starts else None,
+        "dx": times.step / timedelta(milliseconds=1),
+        "y": [None if value is None else round(value, 6) for value in one.values],
         "connectgaps": False,
         "line": {"color": one.colour, "dash": one.dash, "width": one.width},
         "marker": {"color": one.colour, "size": 4},
+        **worded,
     }
 
 
@@ -227,13 +245,33 @@ def _layout(times: Times, axis: Mapping[str, Any]) -> dict[str, Any]:
         "xaxis": {
             **ticks,
             "type": "date",
-            "range": _stamps((times.window.start, times.window.end)),
+            "range": _stamps(_edges(times)),
             "showgrid": False,
             "automargin": True,
-            "hoverformat": "%a %-d %b" if times.grain == "day" else "%-d %b %H:%M",
+            **_ticks(times),
         },
         "yaxis": {**ticks, "rangemode": "tozero", "fixedrange": True, "automargin": True, **axis},
     }
+
+
+def _edges(times: Times) -> tuple[datetime, datetime]:
+    """The window, or whole buckets where it begins or ends within one, so that bars are not cut."""
+    if times.grain == "minute" or not times.starts:
+        return times.window.start, times.window.end
+    return min(times.window.start, times.starts[0]), max(times.window.end, times.starts[-1] + times.step)
+
+
+def money_axis(currency: str) -> dict[str, Any]:
+    """Ticks as 0.0008, 40 or 1,200, never as 800µ."""
+    return {"tickformat": ",.3~r", "tickprefix": "$" if currency in ("", "USD") else ""}
+
+
+def _ticks(times: Times) -> dict[str, Any]:
+    """Days below the middle of their bars; hours with the day below where it changes."""
+    if times.grain != "day":
+        return {"tickformat": "%H:%M\n%-d %b", "hoverformat": "%-d %b %H:%M"}
+    every_day = {"dtick": DAY / timedelta(milliseconds=1)} if len(times.starts) <= 15 else {}
+    return {"tickformat": "%-d %b", "hoverformat": "%a %-d %b", "ticklabelmode": "period", **every_day}
 
 
 def _shape(mark: Mark) -> dict[str, Any]:
@@ -248,30 +286,6 @@ def _shape(mark: Mark) -> dict[str, Any]:
         "fillcolor": mark.colour,
         "opacity": 0.18,
         "line": {"width": 0},
-    }
-
-
-MOST_WORDS = 6
-
-
-def _first_of_each(marks: Sequence[Mark]) -> list[Mark]:
-    """Words stand at the first few marks only; where there are many, all of one kind share one word."""
-    if len(marks) <= MOST_WORDS:
-        return list(marks)
-    return list({mark.text: mark for mark in reversed(marks)}.values())
-
-
-def _annotation(mark: Mark) -> dict[str, Any]:
-    return {
-        "x": _stamp(mark.start),
-        "xref": "x",
-        "y": 1,
-        "yref": "paper",
-        "yanchor": "bottom",
-        "xanchor": "left",
-        "text": mark.text,
-        "showarrow": False,
-        "font": {"size": 11, "color": mark.colour},
     }
 
 

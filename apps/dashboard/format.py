@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -24,6 +25,14 @@ def money(amount: Decimal, currency: str = "USD") -> str:
     sign = "−" if amount < 0 else ""
     symbol = _SYMBOLS.get(currency)
     return f"{sign}{symbol}{digits}" if symbol else f"{sign}{digits} {currency}".rstrip()
+
+
+def amount(value: Decimal, places: int = 2) -> str:
+    """A cell of a column of money: fixed decimals, and never 0.00 for what is not nothing."""
+    least = Decimal(1).scaleb(-places)
+    if value != 0 and abs(value) < least / 2:
+        return f"< {least}" if value > 0 else f"> −{least}"
+    return f"{value.quantize(least, ROUND_HALF_UP):,}".replace("-", "−")
 
 
 def count(value: int) -> str:
@@ -83,6 +92,15 @@ def share(value: float) -> str:
     if abs(percent) < 0.005:
         return "< 0.01 %" if percent > 0 else "> −0.01 %"
     return f"{percent:.2f} %" if abs(percent) < 1 else f"{percent:.1f} %"
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b and c; from four on: a, b and 2 more."""
+    if len(names) <= 1:
+        return "".join(names)
+    if len(names) > 3:
+        return f"{', '.join(names[:2])} and {len(names) - 2} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def ago(moment: datetime, now: datetime) -> str:

@@ -92,7 +92,7 @@ def parse(query: Mapping[str, str], now: datetime, default: Key = DEFAULT) -> Pe
     if compare == "off":
         kept["compare"] = "off"
     window = _whole_hours(exact)
-    before, before_name = (None, "") if compare == "off" else _before(key, window, now)
+    before, before_name = (None, "") if compare == "off" else _before(key, window, exact)
     bucket = _bucket(window)
     return Period(
         key=key,
@@ -175,7 +175,7 @@ def _whole_hours(exact: Window) -> Window:
     return Window(hour_floor(exact.start), end if end == exact.end else end + HOUR)
 
 
-def _before(key: Key, window: Window, now: datetime) -> tuple[Window, str]:
+def _before(key: Key, window: Window, exact: Window) -> tuple[Window, str]:
     """The window to compare with, and its name."""
     if key == "today":
         return Window(window.start - DAY, window.end - DAY), "the same hours yesterday"
@@ -187,7 +187,7 @@ def _before(key: Key, window: Window, now: datetime) -> tuple[Window, str]:
     if key in ("7d", "28d", "90d"):
         days = int(key[:-1])
         return Window(window.start - days * DAY, window.end - days * DAY), f"the {days} days before"
-    return window.previous(), f"the {duration_words(window.length)} before"
+    return window.previous(), f"the {duration_words(exact.length)} before"
 
 
 def duration_words(length: timedelta) -> str:

@@ -100,7 +100,7 @@ def banners(state: PageState | None) -> list[Banner]:
 
 def _assumption(price: attribution.Assumption) -> str:
     unit = "GPU-hour" if price.kind == "gpu_hour" else "reviewer hour"
-    return f"{words.money(price.amount, price.currency)} per {unit} ({price.source})"
+    return f"{words.money(price.amount, price.currency)} per {unit} ({price.source.rstrip('.')})"
 
 
 def _route(name: str) -> str:

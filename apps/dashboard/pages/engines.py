@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from apps.catalog import selectors as catalog
 from apps.core.time import Window
@@ -178,8 +179,9 @@ def _charts(
                 out.append(charts.Series(engine.name, [found.get(s) for s in starts], engine.colour, engine.dash, 1.5))
         return out
 
-    percent = {"tickformat": ".0%", "range": [0, 1.08]}
-    short = {**percent, "short": True}
+    percent: dict[str, Any] = {"tickformat": ".0%", "range": [0, 1.08], "hover": "%{y:.1%}"}
+    rate: dict[str, Any] = {**percent, "short": True}
+    whole: dict[str, Any] = {"hover": "%{y:,.0f}", "short": True}
     full = charts.Limit(1.0, "cache full")
     hits = series(lambda p: _ratio(p.prefix_hits, p.prefix_queries))
     drafts = series(lambda p: _ratio(p.accepted_tokens, p.draft_tokens))
@@ -192,13 +194,14 @@ def _charts(
             words.share,
             marks=marks,
             limit=full,
+            note=_note(engines, points, spans, window),
             **percent,
         ),
-        charts.lines("running", "Requests running, most", times, series(lambda p: p.running_max), _whole, short=True),
-        charts.lines("waiting", "Requests waiting, most", times, series(lambda p: p.waiting_max), _whole, short=True),
-        charts.lines("prefix", "Prefix-cache hits of tokens looked up", times, hits, words.share, **short),
-        charts.lines("drafts", "Draft acceptance of proposed tokens", times, drafts, words.share, **short),
-        charts.lines("preemptions", "Preemptions", times, series(lambda p: p.preemptions), _whole, short=True),
+        charts.lines("running", "Requests running, most", times, series(lambda p: p.running_max), _whole, **whole),
+        charts.lines("waiting", "Requests waiting, most", times, series(lambda p: p.waiting_max), _whole, **whole),
+        charts.lines("prefix", "Prefix-cache hits of tokens looked up", times, hits, words.share, **rate),
+        charts.lines("drafts", "Draft acceptance of proposed tokens", times, drafts, words.share, **rate),
+        charts.lines("preemptions", "Preemptions", times, series(lambda p: p.preemptions), _whole, **whole),
     ]
     return [chart for chart in drawn if chart.rows]
 
@@ -217,15 +220,29 @@ def _marks(
     marks = []
     for span in spans:
         if span.target_id in shown:
-            name = shown[span.target_id].name
-            word = "down" if span.what == "down" else "loading"
             start, end = max(span.started, window.start), min(span.ended, window.end)
             colour = "@series-2" if span.what == "down" else "@series-3"
-            marks.append(charts.Mark(start, f"{name} {word}", colour, end))
-    for target_id, engine in shown.items():
+            marks.append(charts.Mark(start, colour, end))
+    for target_id in shown:
         restarts = {p.restarted_at for p in points.get(target_id, []) if p.restarted_at is not None}
-        marks += [charts.Mark(at, f"{engine.name} restarted", "@bad") for at in sorted(restarts) if window.contains(at)]
+        marks += [charts.Mark(at) for at in restarts if window.contains(at)]
     return sorted(marks, key=lambda mark: mark.start)
+
+
+def _note(
+    engines: Sequence[Engine], points: dict[int, list[EnginePoint]], spans: Sequence[EngineSpan], window: Window
+) -> str:
+    """What the marks stand for, with who and how often."""
+    said = []
+    for engine in engines:
+        restarts = {p.restarted_at for p in points.get(engine.target.id, []) if p.restarted_at is not None}
+        times = sum(1 for at in restarts if window.contains(at))
+        outages = [span for span in spans if span.target_id == engine.target.id and span.what == "down"]
+        if times:
+            said.append(f"{engine.name} restarted {times} ×" if times > 1 else f"{engine.name} restarted once")
+        if any(span.open for span in outages):
+            said.append(f"{engine.name} does not answer now")
+    return f"Dotted: {', '.join(said)}. Shaded: down or loading." if said else ""
 
 
 def _ratio(part: float | None, whole: float | None) -> float | None:

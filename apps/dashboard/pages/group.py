@@ -22,6 +22,7 @@ from apps.dashboard.pages.parts import (
     KeyFigure,
     QuantileFigure,
     by_bucket,
+    finished,
     known,
     quantile_figure,
     rate,
@@ -65,6 +66,7 @@ class GroupPage:
     waste: list[Waste]
     endings: list[Ending]
     currency: str
+    cost: Money
     tasks: TaskCostRow
     is_empty: bool
 
@@ -87,6 +89,7 @@ def build(state: PageState, name: str) -> GroupPage:
         waste=_waste(state, cost),
         endings=_endings(state, usage) if usage else [],
         currency=cost.currency,
+        cost=shared(cost),
         tasks=tasks,
         is_empty=usage is None and not cost.seconds,
     )
@@ -106,7 +109,7 @@ def _figures(
 ) -> list[KeyFigure]:
     usage, before = usages
     cost, cost_before = costs
-    starts = starts_of(state.period.window, state.period.bucket, state.now)
+    starts = finished(state)
     rows = [buckets.get(start) for start in starts]
     spent = KeyFigure(
         label="Cost of its requests",
@@ -199,13 +202,12 @@ def _charts(
         charts.Series("Failed on our side", [row.failed_calls if row else None for row in rows], charts.SERIES[1]),
     ]
     cost = [charts.Series("Cost", [known(shared(costs[s])) if s in costs else None for s in starts], charts.SERIES[0])]
+    axis = charts.money_axis(currency)
     say_count: Callable[[float], str] = words.compact
     return [
         charts.stacked_bars("requests", f"Client requests per {when.bucket}", times, requests, say_count),
         charts.lines("ttft", "Time to first token", times, ttft, words.seconds, short=True),
-        charts.stacked_bars(
-            "cost", f"Cost of its requests per {when.bucket}, {currency or 'USD'}", times, cost, dollars
-        ),
+        charts.stacked_bars("cost", f"Cost per {when.bucket}, {currency or 'USD'}", times, cost, dollars, **axis),
     ]
 
 

@@ -14,7 +14,7 @@ from apps.core.query import Dimension
 from apps.core.unknown import Unknown
 from apps.core.vocabulary import Component
 from apps.dashboard.change import Change, relative
-from apps.dashboard.pages.parts import Spark, by_id, known, quantile, rate, starts_of
+from apps.dashboard.pages.parts import Spark, by_id, finished, known, quantile, rate
 from apps.dashboard.state import PageState
 from apps.rollups import selectors as rollups
 
@@ -152,7 +152,7 @@ def _row(
 def _sparks(state: PageState, dimension: Dimension) -> dict[int, list[float | None]]:
     """Shared cost by bucket and id; a bucket without a line is a zero here, since its hour was attributed."""
     when = state.period
-    starts = starts_of(when.window, when.bucket, state.now)
+    starts = finished(state)
     place = {start: index for index, start in enumerate(starts)}
     found: dict[int, list[float | None]] = {}
     for cost in attribution.costs(window=when.window, group_by=(dimension,), bucket=when.bucket, filters=state.filters):

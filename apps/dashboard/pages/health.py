@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from apps.attribution import selectors as attribution
+from apps.attribution.selectors import Finding
+from apps.catalog import selectors as catalog
+from apps.core.unknown import Unknown
+from apps.dashboard import format as words
+from apps.dashboard.pages.parts import rate
 from apps.dashboard.state import PageState
 from apps.ingest import selectors as ingest
+from apps.ingest.selectors import SourceRow, TargetRow
+from apps.rollups import selectors as rollups
 
 LATE = timedelta(minutes=15)
 VERY_LATE = timedelta(hours=6)
@@ -25,7 +34,9 @@ class Freshness:
 def freshness(state: PageState) -> list[Freshness]:
     """Every source that sends and the engines together, the latest first."""
     found = [
-        Freshness(source.name, tone_of(source.last_seen_at, state.now), "last record", source.last_seen_at)
+        Freshness(
+            f"{source.name}, {source.kind}", tone_of(source.last_seen_at, state.now), "last record", source.last_seen_at
+        )
         for source in ingest.sources()
     ]
     scraped = [target for target in ingest.targets() if target.enabled]
@@ -43,3 +54,109 @@ def tone_of(seen: datetime | None, now: datetime) -> str:
     if seen is None:
         return "none"
     return "ok" if now - seen < LATE else "warn" if now - seen < VERY_LATE else "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    source: SourceRow
+    tone: str
+    word: str
+    lag: timedelta | None
+    """From the newest time inside the records to when they came in; how late the source tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Tokens that gateways logged and the engine counted on one replica; the ratio is what is seen of it."""
+
+    name: str
+    logged: int
+    counted: int | None
+    ratio: float | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class FindingLine:
+    replica: str
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class HealthPage:
+    answer: str
+    sources: list[SourceLine]
+    targets: list[TargetRow]
+    coverage: list[Coverage]
+    findings: list[FindingLine]
+    unclaimed: int
+    behind: list[datetime]
+    open_rejects: int
+    is_empty: bool
+
+
+def build(state: PageState) -> HealthPage:
+    window = state.period.window
+    names = state.names["replica"]
+    sources = [_source(source, state.now) for source in ingest.sources()]
+    targets = ingest.targets()
+    open_rejects = ingest.open_rejects()
+    found = [FindingLine(names[one.replica_id].name, one) for one in attribution.findings(window=window)]
+    return HealthPage(
+        answer=_answer(sources, targets, open_rejects),
+        sources=sources,
+        targets=targets,
+        coverage=_coverage(state),
+        findings=found,
+        unclaimed=len(catalog.unclaimed()),
+        behind=attribution.hours_without_ledger(window=window),
+        open_rejects=open_rejects,
+        is_empty=not sources and not targets,
+    )
+
+
+def _source(source: SourceRow, now: datetime) -> SourceLine:
+    tone = tone_of(source.last_seen_at, now)
+    word = {"ok": "arriving", "warn": "late", "bad": "silent", "none": "nothing yet"}[tone]
+    lag = None
+    if source.last_seen_at is not None and source.last_event_at is not None:
+        lag = max(timedelta(0), source.last_seen_at - source.last_event_at)
+    return SourceLine(source, tone, word, lag)
+
+
+def _coverage(state: PageState) -> list[Coverage]:
+    logged: defaultdict[int, int] = defaultdict(int)
+    counted: dict[int, int] = {}
+    compared: defaultdict[int, int] = defaultdict(int)
+    for row in rollups.replica_hours(state.period.window):
+        here = row.logged_prompt_tokens + row.logged_generation_tokens
+        logged[row.replica_id] += here
+        if row.counted_prompt_tokens is not None and row.counted_generation_tokens is not None:
+            there = row.counted_prompt_tokens + row.counted_generation_tokens
+            counted[row.replica_id] = counted.get(row.replica_id, 0) + there
+            compared[row.replica_id] += here
+    return [
+        Coverage(
+            state.names["replica"][replica_id].name,
+            tokens,
+            counted.get(replica_id),
+            rate(compared[replica_id], counted.get(replica_id, 0), "the engine's own counts are not seen"),
+        )
+        for replica_id, tokens in sorted(logged.items(), key=lambda item: -item[1])
+    ]
+
+
+def _answer(sources: list[SourceLine], targets: list[TargetRow], open_rejects: int) -> str:
+    silent = [line.source.name for line in sources if line.tone == "bad"]
+    unhealthy = [target.name for target in targets if target.enabled and target.healthy is False]
+    problems = []
+    if silent:
+        problems.append(f"{words.listed(silent)} silent")
+    if unhealthy:
+        problems.append(f"{words.listed(unhealthy)} not answering")
+    if open_rejects:
+        problems.append(f"{open_rejects:,} records waiting to be fixed")
+    if not sources and not targets:
+        return ""
+    if not problems:
+        return "Everything that sends has been heard of lately, and nothing waits to be fixed."
+    return "; ".join(problems)[0].upper() + "; ".join(problems)[1:] + "."

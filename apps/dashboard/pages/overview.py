@@ -21,6 +21,7 @@ from apps.dashboard.pages.parts import (
     QuantileFigure,
     Spark,
     by_bucket,
+    finished,
     known,
     quantile_figure,
     rate,
@@ -124,7 +125,7 @@ def _spend(state: PageState, sums: _Sums) -> KeyFigure:
         value=money_words(cost.amount, cost.currency, at_least=cost.partial),
         note=note,
         change=relative(cost.amount, before.amount) if before else None,
-        spark=[known(buckets[s].amount) if s in buckets else None for s in _starts(state)],
+        spark=[known(buckets[s].amount) if s in buckets else None for s in finished(state)],
         url=state.url("/teams"),
         term="allocation-basis",
     )
@@ -139,7 +140,7 @@ def _per_task(state: PageState, sums: _Sums) -> KeyFigure:
         value=money_words(tasks.cost_per_accepted, tasks.currency),
         note=sample + (" · small sample" if tasks.small_sample and tasks.accepted else ""),
         change=relative(tasks.cost_per_accepted, before.cost_per_accepted, "down") if before else None,
-        spark=[known(buckets[s].cost_per_accepted) if s in buckets else None for s in _starts(state)],
+        spark=[known(buckets[s].cost_per_accepted) if s in buckets else None for s in finished(state)],
         url=state.url("/tasks"),
         term="cost-per-accepted-task",
     )
@@ -148,7 +149,7 @@ def _per_task(state: PageState, sums: _Sums) -> KeyFigure:
 def _traffic(state: PageState, sums: _Sums) -> list[KeyFigure]:
     usage, before = sums.usage, sums.usage_before
     buckets = by_bucket(sums.usages)
-    rows = [buckets.get(start) for start in _starts(state)]
+    rows = [buckets.get(start) for start in finished(state)]
     if usage is None:
         nothing = Unknown(NO_REQUESTS)
         return [KeyFigure(label, nothing) for label in ("Requests", "Tokens", "Error rate")]
@@ -188,7 +189,7 @@ def _traffic(state: PageState, sums: _Sums) -> list[KeyFigure]:
 def _latencies(state: PageState, sums: _Sums) -> list[QuantileFigure]:
     usage, before = sums.usage, sums.usage_before
     rows = by_bucket(sums.usages)
-    starts = _starts(state)
+    starts = finished(state)
 
     def spark(name: str) -> Spark:
         return [getattr(rows[start], name).quantile(0.95) if start in rows else None for start in starts]
@@ -220,7 +221,11 @@ def spend_chart(state: PageState, costs: list[Cost], before: Cost | None = None)
     ]
     times = charts.Times.of(starts, state.period.bucket, state.period.window, state.period.unfinished)
     caption = f"Spend per {state.period.bucket}, {currency}"
-    return charts.stacked_bars("spend", caption, times, series, lambda v: words.money(Decimal(str(v)), currency))
+
+    def say(value: float) -> str:
+        return words.money(Decimal(str(value)), currency)
+
+    return charts.stacked_bars("spend", caption, times, series, say, **charts.money_axis(currency))
 
 
 def _starts(state: PageState) -> list[datetime]:

@@ -14,6 +14,7 @@ from apps.core.time import Window
 from apps.core.unknown import Unknown
 from apps.dashboard.change import Change, relative
 from apps.dashboard.period import bucket_starts
+from apps.dashboard.state import PageState
 
 Spark = Sequence[float | None]
 
@@ -91,6 +92,13 @@ def known(value: Decimal | float | Unknown | None) -> float | None:
 def starts_of(window: Window, bucket: Bucket, until: datetime) -> list[datetime]:
     """Starts of the window's buckets that have begun."""
     return [start for start in bucket_starts(window, bucket) if start <= until]
+
+
+def finished(state: PageState) -> list[datetime]:
+    """Starts of the range's buckets without the one that is not over: half a day would read as a fall."""
+    when = state.period
+    starts = starts_of(when.window, when.bucket, state.now)
+    return [start for start in starts if start != when.unfinished] if len(starts) > 2 else starts
 
 
 def by_bucket(rows: Iterable[B]) -> dict[datetime, B]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -14,8 +14,8 @@ from apps.dashboard import charts
 from apps.dashboard import format as words
 from apps.dashboard.change import Change, points, relative
 from apps.dashboard.pages.groups import GROUPINGS, Grouping
-from apps.dashboard.pages.parts import KeyFigure, by_bucket, by_id, known, starts_of
-from apps.dashboard.pages.wording import money_words, moved
+from apps.dashboard.pages.parts import KeyFigure, by_bucket, by_id, finished, known, starts_of
+from apps.dashboard.pages.wording import adding_up, money_words, moved, places
 from apps.dashboard.state import PageState
 
 SORTS = ("-cost", "-per", "per", "-tasks", "acceptance", "name")
@@ -36,6 +36,12 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Bridge:
+    name: str
+    spans: list[Span]
+
+
+@dataclass(frozen=True, slots=True)
 class Fate:
     """What became of tasks, in words, and how many."""
 
@@ -50,16 +56,18 @@ class TaskRow:
     url: str
     row: TaskCostRow
     change: Change | None
+    cost: str | Unknown = ""
+    review: str | Unknown = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TasksPage:
     answer: str
     figures: list[KeyFigure]
-    bridge: list[Span]
+    bridges: list[Bridge]
     fates: list[Fate]
     cost_chart: charts.Chart
-    rate_chart: charts.Chart
+    side_charts: list[charts.Chart]
     rows: list[TaskRow]
     total: TaskCostRow
     top: float | None
@@ -73,14 +81,14 @@ def build(state: PageState) -> TasksPage:
         attribution.task_costs(window=when.before, filters=kept, now=state.now)[0] if when.before is not None else None
     )
     buckets = by_bucket(attribution.task_costs(window=when.window, bucket=when.bucket, filters=kept, now=state.now))
-    rows = _rows(state)
+    rows = _with_cells(_rows(state), total)
     return TasksPage(
         answer=_answer(state, total, before),
         figures=_figures(state, total, before, buckets),
-        bridge=bridge(total),
+        bridges=bridge(total),
         fates=_fates(total),
         cost_chart=_cost_chart(state, buckets),
-        rate_chart=_rate_chart(state, buckets),
+        side_charts=[_serving_chart(state, buckets), _rate_chart(state, buckets)],
         rows=rows,
         total=total,
         top=max((known(row.row.cost_per_accepted) or 0.0 for row in rows), default=None),
@@ -111,6 +119,14 @@ def _rows(state: PageState) -> list[TaskRow]:
     return sorted(sorted(rows, key=lambda row: row.name.lower()), key=key, reverse=descending)
 
 
+def _with_cells(rows: list[TaskRow], total: TaskCostRow) -> list[TaskRow]:
+    """The rows with their cells of money, which add up to the cells of the total."""
+    decimals = places(total.total)
+    costs = adding_up([row.row.total for row in rows], total.total, decimals)
+    reviews = adding_up([row.row.review for row in rows], total.review, decimals)
+    return [replace(row, cost=cost, review=review) for row, cost, review in zip(rows, costs, reviews, strict=True)]
+
+
 def _change(now: TaskCostRow, before: TaskCostRow | None) -> Change | None:
     """Nothing is said of a change between small samples."""
     if before is None or now.small_sample or before.small_sample:
@@ -138,28 +154,39 @@ def _sorting(sort: str) -> tuple[Callable[[TaskRow], tuple[bool, float] | str], 
     return key, descending
 
 
-def bridge(total: TaskCostRow) -> list[Span]:
-    """The steps from the first tries to the total, each beginning where the last one ended."""
-    steps = (
+def bridge(total: TaskCostRow) -> list[Bridge]:
+    """Serving built up from its steps, then the total from serving and review: each on a scale of its own.
+
+    On one scale the smaller of the two would not be seen.
+    """
+    minutes = f"{words.compact(float(total.review_minutes))} minutes by people"
+    serving = (
         ("First tries", "the first attempt of every step", total.compute),
         ("Retries", "the same model again", total.retries),
         ("Fallbacks", "the gateway went on to another model", total.fallbacks),
         ("Escalations", "the client tried again on another model", total.escalations),
-        ("Review", f"{words.compact(float(total.review_minutes))} minutes by people", total.review),
     )
-    whole = known(total.total)
-    spans, reached = [], 0.0
-    for name, meaning, amount in steps:
-        part = known(amount)
-        width = part / whole * 100 if part is not None and whole else 0.0
-        per = _per(amount, total)
-        spans.append(Span(name, meaning, amount, per, width / 100 if whole else None, reached, width))
-        reached += width
-    all_of_it = 1.0 if whole else None
+    both = (("Serving", "all attempts", total.serving), ("Review", minutes, total.review))
     return [
-        *spans,
-        Span("Total", "of decided tasks", total.total, total.cost_per_accepted, all_of_it, 0.0, 100.0, is_total=True),
+        _bridge("Serving", serving, ("Serving", "", total.serving), total),
+        _bridge("Serving and review", both, ("Total", "of decided tasks", total.total), total),
     ]
+
+
+def _bridge(
+    name: str, steps: Sequence[tuple[str, str, Money]], whole: tuple[str, str, Money], total: TaskCostRow
+) -> Bridge:
+    """Bars that each begin where the last one ended, and the whole below them."""
+    end = known(whole[2])
+    spans, reached = [], 0.0
+    for step, meaning, amount in steps:
+        part = known(amount)
+        width = part / end * 100 if part is not None and end else 0.0
+        share = width / 100 if end and part is not None else None
+        spans.append(Span(step, meaning, amount, _per(amount, total), share, reached, width))
+        reached += width
+    last = Span(whole[0], whole[1], whole[2], _per(whole[2], total), 1.0 if end else None, 0.0, 100.0, is_total=True)
+    return Bridge(name, [*spans, last])
 
 
 def _per(amount: Money, total: TaskCostRow) -> Money:
@@ -181,7 +208,7 @@ def _fates(total: TaskCostRow) -> list[Fate]:
 def _figures(
     state: PageState, total: TaskCostRow, before: TaskCostRow | None, buckets: dict[datetime, TaskCostRow]
 ) -> list[KeyFigure]:
-    starts = _starts(state)
+    starts = finished(state)
     rows = [buckets.get(start) for start in starts]
     acceptance = total.acceptance_rate
     requests = state.url("/requests", tasks="yes")
@@ -230,27 +257,29 @@ def _figures(
 
 
 def _cost_chart(state: PageState, buckets: dict[datetime, TaskCostRow]) -> charts.Chart:
-    starts = _starts(state)
-    currency = next((row.currency for row in buckets.values() if row.currency), "USD")
-
-    def say(value: float) -> str:
-        return words.money(Decimal(str(value)), currency)
-
-    both = [
-        charts.Series(
-            "Serving and review",
-            [known(buckets[s].cost_per_accepted) if s in buckets else None for s in starts],
-            "@series-1",
-        ),
-        charts.Series(
-            "Serving alone",
-            [known(buckets[s].serving_per_accepted) if s in buckets else None for s in starts],
-            "@series-2",
-            "dash",
-        ),
-    ]
+    values = [known(buckets[s].cost_per_accepted) if s in buckets else None for s in _starts(state)]
+    currency = _currency(buckets)
     caption = f"Cost per accepted task by {state.period.bucket} of the first request, {currency}"
-    return charts.lines("task-cost", caption, _times(state), both, say)
+    series = [charts.Series("Cost per accepted task", values, "@series-1")]
+    return charts.lines("task-cost", caption, _times(state), series, _say(currency), **charts.money_axis(currency))
+
+
+def _serving_chart(state: PageState, buckets: dict[datetime, TaskCostRow]) -> charts.Chart:
+    values = [known(buckets[s].serving_per_accepted) if s in buckets else None for s in _starts(state)]
+    currency = _currency(buckets)
+    series = [charts.Series("Serving alone", values, "@series-2")]
+    caption = f"Of it serving alone, {currency}"
+    return charts.lines(
+        "task-serving", caption, _times(state), series, _say(currency), short=True, **charts.money_axis(currency)
+    )
+
+
+def _currency(buckets: dict[datetime, TaskCostRow]) -> str:
+    return next((row.currency for row in buckets.values() if row.currency), "USD")
+
+
+def _say(currency: str) -> charts.Say:
+    return lambda value: words.money(Decimal(str(value)), currency)
 
 
 def _rate_chart(state: PageState, buckets: dict[datetime, TaskCostRow]) -> charts.Chart:
@@ -287,8 +316,11 @@ def _answer(state: PageState, total: TaskCostRow, before: TaskCostRow | None) ->
     change = relative(total.cost_per_accepted, before.cost_per_accepted) if before else None
     if change is not None and change.ratio is not None:
         sentence += f", {moved(change.ratio)} on {state.period.before_name}"
-    parts = [(span.share or 0.0, span.name.lower()) for span in bridge(total)[1:-1]]
-    share, name = max(parts)
+    serving, both = bridge(total)
+    review = both.spans[1].share
+    if review and review >= 0.01:
+        sentence += f"; {words.share(review)} of the money paid for review"
+    share, name = max((span.share or 0.0, span.name.lower()) for span in serving.spans[1:-1])
     if share >= 0.01:
-        sentence += f"; {words.share(share)} of the money went to {name}"
+        sentence += f"; {words.share(share)} of serving went to {name}"
     return sentence + "."

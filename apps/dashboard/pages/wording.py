@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
 
+from apps.core.money import apportion
 from apps.core.unknown import Unknown
 from apps.dashboard import format as words
 
@@ -20,3 +23,31 @@ def moved(ratio: float) -> str:
     if abs(ratio) < 0.005:
         return "unchanged"
     return f"{'up' if ratio > 0 else 'down'} {abs(ratio) * 100:.0f} %"
+
+
+def places(total: Decimal | Unknown) -> int:
+    """Decimals of a column of money that adds up to `total`: more where all of it is small change."""
+    return 2 if isinstance(total, Unknown) or abs(total) >= 10 or total == 0 else 4
+
+
+def adding_up(parts: Sequence[Decimal | Unknown], total: Decimal | Unknown, decimals: int) -> list[str | Unknown]:
+    """Cells of a column of money, rounded so that the cells shown add up to the total shown.
+
+    Where a part or the total is unknown, or the parts are not all of the total, each cell is rounded by itself.
+    """
+    scale = 10**decimals
+    known = [part for part in parts if not isinstance(part, Unknown)]
+    rounded = list(known)
+    if not isinstance(total, Unknown) and len(known) == len(parts):
+        try:
+            exact = [Fraction(part) * scale for part in known]
+            whole = int((total * scale).to_integral_value(ROUND_HALF_UP))
+            rounded = [Decimal(units).scaleb(-decimals) for units in apportion(whole, exact)]
+        except ValueError:
+            rounded = list(known)
+    cells = iter(zip(known, rounded, strict=True))
+    return [part if isinstance(part, Unknown) else _cell(*next(cells), decimals) for part in parts]
+
+
+def _cell(exact: Decimal, rounded: Decimal, decimals: int) -> str:
+    return words.amount(exact if rounded == 0 else rounded, decimals)

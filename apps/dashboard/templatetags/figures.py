@@ -38,6 +38,12 @@ def money(value: Decimal | Unknown | None, currency: str = "USD") -> str:
 
 
 @register.filter
+def amount(value: Decimal | Unknown | None, places: int = 2) -> str:
+    """Money in a table cell: the currency is in the head, all cells have the same decimals."""
+    return _missing(value) or words.amount(Decimal(value), places)  # type: ignore[arg-type]
+
+
+@register.filter
 def count(value: int | Unknown | None) -> str:
     return _missing(value) or words.count(int(value))  # type: ignore[arg-type]
 
@@ -123,7 +129,7 @@ def cell_bar(value: Decimal | float | None, top: Decimal | float | None) -> str:
         return ""
     width = min(100.0, float(value) / float(top) * 100)
     return format_html(
-        '<svg class="cell-bar" aria-hidden="true" focusable="false"><rect width="{}%" height="3"/></svg>',
+        '<svg class="cell-bar" aria-hidden="true" focusable="false"><rect width="{}%" height="100%"/></svg>',
         f"{width:.1f}",
     )
 

@@ -12,7 +12,7 @@ from apps.core.query import NONE_GIVEN
 from apps.dashboard.access import require
 from apps.dashboard.pages import group, groups
 from apps.dashboard.pages.overview import spend_chart
-from apps.dashboard.pages.wording import money_words
+from apps.dashboard.pages.wording import money_words, places
 from apps.dashboard.state import PageState, read
 from apps.dashboard.views.respond import respond
 from apps.dashboard.views.tables import group_view
@@ -69,6 +69,7 @@ def detail(request: HttpRequest, dimension: groups.Grouping, slug: str) -> HttpR
     context = {
         "page": shown,
         "currency": shown.currency,
+        "places": places(shown.cost),
         "crumb": HEADINGS[dimension],
         "crumb_url": state.url(reverse(f"{dimension}s"), **{dimension: None}),
         "requests_url": state.url(reverse("requests")),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from apps.core.unknown import Unknown
 from apps.dashboard.columns import Column, Head, columns
-from apps.dashboard.pages.groups import GROUPINGS, GroupTable
+from apps.dashboard.pages.groups import GROUPINGS, GroupRow, GroupTable, Remainder
 from apps.dashboard.pages.parts import quantile, rate
+from apps.dashboard.pages.wording import adding_up, places
 from apps.dashboard.state import PageState
 from apps.dashboard.views.respond import Option
 
@@ -19,6 +20,10 @@ NO_REQUESTS = "no requests in this range"
 class TableView:
     heading: str
     data: GroupTable
+    rows: list[tuple[GroupRow, str | Unknown]]
+    remainders: list[tuple[Remainder, str | Unknown]]
+    """With the cell of the cost: cells add up to the total as shown."""
+    places: int
     columns: list[Column]
     groupings: list[Option]
     error_rate: float | Unknown
@@ -31,9 +36,14 @@ class TableView:
 def group_view(state: PageState, data: GroupTable, heading: str, *, sortable: bool) -> TableView:
     usage = data.usage
     nothing = Unknown(NO_REQUESTS)
+    decimals = places(data.total.amount)
+    cells = adding_up([row.cost for row in (*data.rows, *data.remainders)], data.total.amount, decimals)
     return TableView(
         heading=heading,
         data=data,
+        rows=list(zip(data.rows, cells, strict=False)),
+        remainders=list(zip(data.remainders, cells[len(data.rows) :], strict=True)),
+        places=decimals,
         columns=columns(state, _heads(state, data, sortable)),
         groupings=groupings(state),
         error_rate=rate(usage.failed_calls, usage.calls, NO_REQUESTS) if usage else nothing,
@@ -56,6 +66,7 @@ def _heads(state: PageState, data: GroupTable, sortable: bool) -> Sequence[Head]
     heads = [
         Head(data.dimension.capitalize(), "name", "-name", number=False),
         Head(f"Cost, {currency}", "-cost", "cost"),
+        Head(""),
         Head("Change"),
         Head(f"per {state.period.bucket}", number=False),
         Head("Requests", "-requests"),

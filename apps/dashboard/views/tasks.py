@@ -8,6 +8,7 @@ from apps.dashboard.access import require
 from apps.dashboard.columns import Head, columns
 from apps.dashboard.pages import tasks
 from apps.dashboard.pages.groups import GROUPINGS
+from apps.dashboard.pages.wording import places
 from apps.dashboard.state import PageState, read
 from apps.dashboard.views.respond import respond
 from apps.dashboard.views.tables import groupings
@@ -22,6 +23,8 @@ def page(request: HttpRequest) -> HttpResponse:
         "columns": columns(state, _heads(state, shown.total.currency or "USD")),
         "groupings": [option for option in groupings(state) if option.text.rstrip("s") in GROUPINGS],
         "currency": shown.total.currency,
+        "places": places(shown.total.total),
+        "unit_places": 4,
         "compared": state.period.before is not None,
     }
     return respond(
@@ -46,5 +49,6 @@ def _heads(state: PageState, currency: str) -> list[Head]:
         Head(f"Cost, {currency}", "-cost"),
         Head("of it review"),
         Head(f"per accepted task, {currency}", "-per", "per"),
+        Head(""),
     ]
     return [*heads, Head("Change")] if state.period.before else heads
