@@ -14,7 +14,7 @@ check style "$bin/ruff" check --quiet .
 check format "$bin/ruff" format --check --quiet .
 check types "$bin/mypy" --no-error-summary apps manage.py
 check imports "$bin/lint-imports" --no-logo
-check templates "$bin/djlint" --quiet --check --lint templates
+check templates "$bin/djlint" --check --lint templates
 
 if [ -n "$failed" ]; then
   echo "lint failed:$failed" >&2
