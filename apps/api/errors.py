@@ -116,6 +116,8 @@ def _come_back(detail: str) -> Response:
 def _of_framework(exc: exceptions.APIException) -> Response:
     header = getattr(exc, "auth_header", None)
     detail = str(exc.detail) if not isinstance(exc.detail, list | dict) else "the request is not valid"
+    if isinstance(exc, exceptions.NotAuthenticated):
+        detail = "no API key: send it as Authorization: Bearer ifm_… or as X-API-Key"
     return problem_response(exc.status_code, detail, headers={"WWW-Authenticate": header} if header else None)
 
 

@@ -168,12 +168,13 @@ def test_use_of_a_key_is_noted() -> None:
 AWAY = """
 import os, django
 django.setup()
+from django.conf import settings
 from django.test import Client
 key = "ifm_" + "a" * 10 + "_" + "b" * 40
 for call in (
     lambda c: c.get("/api/v1/usage", headers={"Authorization": "Bearer " + key}),
     lambda c: c.post("/api/v1/ingest/requests", b"{}", "text/plain", headers={"X-API-Key": key}),
-    lambda c: c.get("/api/v1/costs", headers={"Cookie": "sessionid=" + "a" * 32}),
+    lambda c: c.get("/api/v1/costs", headers={"Cookie": settings.SESSION_COOKIE_NAME + "=" + "a" * 32}),
 ):
     r = call(Client(raise_request_exception=False, SERVER_NAME="localhost"))
     print(r.status_code, r.headers.get("Retry-After"), r["Content-Type"])

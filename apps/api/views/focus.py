@@ -16,8 +16,7 @@ from apps.api.domain.focus.rows import Label, Labels, row
 from apps.api.naming import Names, filters_of
 from apps.api.schema.focus import ACCEPTED, FOCUS
 from apps.api.views.base import Reading
-from apps.attribution.selectors import Line, ledger
-from apps.attribution.selectors.unpriced import unpriced_lines
+from apps.attribution.selectors import Line, ledger, unpriced_lines
 from apps.catalog import selectors as catalog
 from apps.core.query import Filters
 from apps.core.time import HOUR, Window
