@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import psycopg
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, UnreadablePostError
@@ -36,6 +37,9 @@ _CODES = {
     503: "not_ready",
 }
 
+
+_AWAY = (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
+"""Django's and, from inside COPY, the driver's own."""
 
 _STATUS_OF_PROBLEM = {"too_large": 413, "bad_encoding": 415}
 """Problems of a whole body that have a status of their own; the others are 400."""
@@ -85,7 +89,7 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
         return _invalid(exc.problems)
     if isinstance(exc, NotReady):
         return _come_back(str(exc))
-    if isinstance(exc, OperationalError | InterfaceError):
+    if isinstance(exc, _AWAY):
         logger.warning("database away: %s", type(exc).__name__, exc_info=exc)
         return _come_back("the database is away: nothing of this request was lost on our side, send it again")
     if isinstance(exc, UnreadablePostError):

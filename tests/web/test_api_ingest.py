@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import zstandard
-from django.db import OperationalError
+from django.db import connection
 from django.test import Client
 
 from apps.ingest.models import Outcome, Reject, Request, Source
@@ -380,11 +380,20 @@ def test_outcomes() -> None:
     assert Outcome.objects.count() == 2
 
 
-def test_a_database_that_goes_away_while_storing_is_503(monkeypatch: pytest.MonkeyPatch) -> None:
-    def away(**_: object) -> None:
-        raise OperationalError("server closed the connection unexpectedly")
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_goes_away_while_storing_is_503_and_the_same_body_is_good_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def cut(*_: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
-    monkeypatch.setattr("apps.api.views.ingest.ingest_requests", away)
-    response = post(REQUESTS, ndjson(record()), key("ingest"))
+    secret, body = key("ingest"), ndjson(record("a"), record("b"))
+    with monkeypatch.context() as patched:
+        patched.setattr("apps.ingest.writer.Writer.write", cut)
+        response = post(REQUESTS, body, secret)
     assert_problem(response, 503)
     assert response["Retry-After"] == "5"
+    connection.close()
+    assert Request.objects.count() == 0
+    assert counts(post(REQUESTS, body, secret).json()) == (2, 0, 0)

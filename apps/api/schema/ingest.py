@@ -37,7 +37,11 @@ COMPONENTS = {
 }
 
 _RESULTS = OpenApiParameter(
-    "results", OpenApiTypes.STR, enum=["all", "rejected"], default="all", description="Which records to list."
+    "results",
+    OpenApiTypes.STR,
+    enum=["all", "rejected"],
+    default="all",
+    description="Which records to list; rejected ones alone up to 1,000.",
 )
 _FORMAT = OpenApiParameter(
     "format",
