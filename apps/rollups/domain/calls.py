@@ -18,6 +18,9 @@ from apps.rollups.domain.attempts import NO_KEY, NO_TIME, Attempts, Bools, Int8,
 LINK_GAP_US = 300_000_000
 """How long after a failed attempt the next one of its call may start, to be recognised in another hour."""
 
+MOST_LINKED = 100
+"""Attempts of one call near an hour's edge; clients can set ids, and some set the same one every time."""
+
 HOUR_US = 3_600_000_000
 
 
@@ -79,8 +82,10 @@ def linked(earlier: Attempts, later: Attempts) -> tuple[Bools, Bools, dict[tuple
     checksum of their pairs: both hours must have been folded with the same one.
     """
     in_earlier, in_later = np.zeros(len(earlier), dtype=np.bool_), np.zeros(len(later), dtype=np.bool_)
-    failed = np.flatnonzero(~earlier.ok & (earlier.call_key != NO_KEY))
-    candidates = np.flatnonzero(np.isin(later.call_key, earlier.call_key[failed]))
+    if len(earlier) == 0 or len(later) == 0:
+        return in_earlier, in_later, {}
+    failed = np.flatnonzero(~earlier.ok & _names_a_call(earlier) & np.isin(earlier.call_key, later.call_key))
+    candidates = np.flatnonzero(_names_a_call(later) & np.isin(later.call_key, earlier.call_key[failed]))
     by_call: defaultdict[int, list[int]] = defaultdict(list)
     for row in candidates.tolist():
         by_call[int(later.call_key[row])].append(row)
@@ -96,6 +101,13 @@ def linked(earlier: Attempts, later: Attempts) -> tuple[Bools, Bools, dict[tuple
             if hours[0] < hours[1]:
                 pairs[hours].append((start, end, next_start, next_end, int(earlier.call_key[row])))
     return in_earlier, in_later, {hours: _checksum(found) for hours, found in pairs.items()}
+
+
+def _names_a_call(attempts: Attempts) -> Bools:
+    """False without an id, and for one that names so many attempts that it cannot be a call's."""
+    _, place, counts = np.unique(attempts.call_key, return_inverse=True, return_counts=True)
+    few: Bools = (attempts.call_key != NO_KEY) & (counts[place] <= MOST_LINKED)
+    return few
 
 
 def _checksum(pairs: list[tuple[int, ...]]) -> int:

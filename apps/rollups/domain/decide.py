@@ -9,7 +9,7 @@ import numpy as np
 from apps.core.vocabulary import Decision
 from apps.rollups.domain.attempts import Attempts, Bools, Int8, Int32, Int64
 from apps.rollups.domain.tasks import Heads, HourTasks, TaskParts
-from apps.rollups.domain.usage import Groups
+from apps.rollups.domain.usage import Groups, compact
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,14 +56,14 @@ class ShareColumns:
 
 def pieces_of(attempts: Attempts, tasks: HourTasks, heads: Heads, groups: Groups, units: Int64) -> TaskPieces:
     """The pieces of the admitted attempts; what was refused used nothing."""
-    cohorts, cohort = np.unique(heads.cohorts(), axis=0, return_inverse=True) if len(heads.task_key) else _NO_COHORTS
+    cohorts, cohort = _distinct(heads.cohorts())
     rows = np.flatnonzero((tasks.of_attempt >= 0) & attempts.admitted)
     code = tasks.of_attempt[rows].astype(np.int64) * max(len(groups), 1) + groups.of_attempt[rows]
     codes, summed = sum_by(code, units[rows])
     task, group = np.divmod(codes, max(len(groups), 1))
     return TaskPieces(
         tasks.task_key,
-        cohort.astype(np.int32),
+        cohort,
         cohorts,
         task.astype(np.int32),
         group.astype(np.int32),
@@ -72,7 +72,17 @@ def pieces_of(attempts: Attempts, tasks: HourTasks, heads: Heads, groups: Groups
     )
 
 
-_NO_COHORTS = (np.zeros((0, 4), dtype=np.int64), np.zeros(0, dtype=np.int64))
+def _distinct(rows: Int64) -> tuple[Int64, Int32]:
+    """Distinct rows of (n, k), ascending, and the place of each row among them; k sorts of few values."""
+    code = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        values, place = compact(column - (column.min() if len(column) else 0))
+        code = code * max(len(values), 1) + place
+        code = compact(code)[1].astype(np.int64)
+    codes, place = compact(code)
+    first = np.zeros(len(codes), dtype=np.intp)
+    first[place[::-1]] = np.arange(len(rows))[::-1]
+    return rows[first], place
 
 
 def sum_by(code: Int64, values: Int64) -> tuple[Int64, Int64]:

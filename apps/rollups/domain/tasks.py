@@ -47,7 +47,7 @@ class Heads:
 
     def cohorts(self) -> Int64:
         """(cohort hour, team, endpoint, model) of each task, shape (n, 4)."""
-        return np.stack([self.cohort_hour_us, self.team, self.endpoint, self.model], axis=1)
+        return np.stack([self.cohort_hour_us, self.team, self.endpoint, self.model]).T
 
 
 @dataclass(frozen=True, slots=True, eq=False)

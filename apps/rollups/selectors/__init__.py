@@ -8,12 +8,14 @@ from apps.rollups.selectors.hours import (
     folded_hours,
     replica_hours,
 )
+from apps.rollups.selectors.owners import LabelOwners, task_hours
 from apps.rollups.selectors.tasks import cohorts
 from apps.rollups.selectors.usage import Usage, usage
 
 __all__ = [
     "Coverage",
     "FoldedHourRow",
+    "LabelOwners",
     "Usage",
     "cohorts",
     "coverage",
@@ -21,5 +23,6 @@ __all__ = [
     "facts_of_hour",
     "folded_hours",
     "replica_hours",
+    "task_hours",
     "usage",
 ]

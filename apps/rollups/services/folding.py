@@ -13,15 +13,23 @@ from apps.catalog import selectors as catalog
 from apps.core.time import from_micros, hour_floor, to_micros
 from apps.ingest import selectors as ingest
 from apps.rollups.domain.attempts import NO_KEY, Int64
-from apps.rollups.domain.decide import TaskPieces, cohorts_of, decisions, task_shares
+from apps.rollups.domain.decide import (
+    CohortColumns,
+    Outcomes,
+    ShareColumns,
+    TaskPieces,
+    cohorts_of,
+    decisions,
+    task_shares,
+)
 from apps.rollups.domain.dirty import ripples
-from apps.rollups.domain.fold import HourFold, fold
+from apps.rollups.domain.fold import Ordered, fold, order
 from apps.rollups.domain.replicas import ReplicaFact
 from apps.rollups.domain.tasks import TaskParts
-from apps.rollups.models import CallLink, FoldedHour, ReplicaHour
+from apps.rollups.models import CallLink, FoldedHour
 from apps.rollups.models import TaskPieces as StoredPieces
 from apps.rollups.services import storing
-from apps.rollups.services.reading import HourInput, newest_outcomes, parts_of_tasks, read_hour, shared_parts
+from apps.rollups.services.reading import Evidence, HourInput, newest_outcomes, parts_of_tasks, read_hour, shared_parts
 
 _LOCK = 0x696E66_666F6C64  # "inf fold"
 
@@ -55,8 +63,8 @@ def fold_hour(*, hour: datetime, now: datetime) -> Folded:
         found = read_hour(hour)
         keys = np.unique(found.attempts.task_key[~found.near])
         elsewhere = parts_of_tasks(keys[keys != NO_KEY], but=hour)
-        facts = fold(to_micros(hour), to_micros(now), found.attempts, found.near, found.states, elsewhere)
-        changed = _replace(hour, found, facts, elsewhere)
+        ordered = order(to_micros(hour), found.attempts, found.near, elsewhere)
+        changed = _replace(hour, now, found, ordered, elsewhere)
         run_id = uuid4()
         FoldedHour.objects.update_or_create(
             hour=hour,
@@ -69,7 +77,7 @@ def fold_hour(*, hour: datetime, now: datetime) -> Folded:
                 "decide_again": False,
             },
         )
-    return Folded(hour, run_id, int(facts.usage.counts["attempts"].sum()), changed)
+    return Folded(hour, run_id, int(ordered.own.sum()), changed)
 
 
 def decide_hour(*, hour: datetime) -> Folded | None:
@@ -82,35 +90,47 @@ def decide_hour(*, hour: datetime) -> Folded | None:
         row.run_id, row.decide_again = uuid4(), False
         pieces = _stored_pieces(hour)
         if pieces is not None:
-            _decide(hour, pieces, parts_of_tasks(pieces.task_key))
+            outcomes, parts = newest_outcomes(pieces.task_key), parts_of_tasks(pieces.task_key)
+            _store_decided(hour, _decided(hour, pieces, outcomes, parts))
         row.save(update_fields=["run_id", "decide_again"])
     return Folded(hour, row.run_id, 0, frozenset())
 
 
-def _replace(hour: datetime, found: HourInput, facts: HourFold, elsewhere: TaskParts) -> frozenset[datetime]:
-    """Store the facts; answers the other hours that have become stale by it, which are marked so."""
+def _replace(
+    hour: datetime, now: datetime, found: HourInput, ordered: Ordered, elsewhere: TaskParts
+) -> frozenset[datetime]:
+    """Fold and store the facts; answers the other hours that have become stale by it, which are marked so."""
     links = {from_micros(other): checksum for other, checksum in found.links.items()}
-    again = _hours_linked_otherwise(hour, links) | _hours_held_otherwise(hour, facts.replicas)
     before = shared_parts(hour)
+    outcomes = newest_outcomes(ordered.tasks.task_key)
+    again = _hours_linked_otherwise(hour, links)
     storing.clear(hour)
-    storing.store_parts(facts.parts)
+    with storing.parts_aside(ordered.parts):
+        facts = fold(ordered, to_micros(now), found.states)
+        decided = _decided(hour, facts.pieces, outcomes, TaskParts.joined(ordered.parts, elsewhere))
+        waves = ripples(to_micros(hour), before, ordered.parts, elsewhere)
+    again |= _hours_held_otherwise(hour, found.evidence, facts.replicas) | _moments(waves.fold)
     storing.store_usage(hour, facts.usage)
     storing.store_replicas(hour, facts.replicas)
     storing.store_links(hour, links)
     storing.store_pieces(hour, facts.pieces)
-    _decide(hour, facts.pieces, TaskParts.joined(facts.parts, elsewhere))
-    waves = ripples(to_micros(hour), before, facts.parts, elsewhere)
-    again |= _moments(waves.fold)
+    _store_decided(hour, decided)
     decide = _moments(waves.decide) - again
     FoldedHour.objects.filter(hour__in=again).exclude(hour=hour).update(fold_again=True)
     FoldedHour.objects.filter(hour__in=decide).update(decide_again=True)
     return frozenset(again | decide)
 
 
-def _decide(hour: datetime, pieces: TaskPieces, parts: TaskParts) -> None:
-    decision, minutes = decisions(pieces.task_key, newest_outcomes(pieces.task_key))
-    storing.replace_shares(hour, task_shares(pieces, decision))
-    storing.replace_cohorts(hour, cohorts_of(to_micros(hour), pieces, decision, minutes, parts))
+def _decided(
+    hour: datetime, pieces: TaskPieces, outcomes: Outcomes, parts: TaskParts
+) -> tuple[ShareColumns, CohortColumns]:
+    decision, minutes = decisions(pieces.task_key, outcomes)
+    return task_shares(pieces, decision), cohorts_of(to_micros(hour), pieces, decision, minutes, parts)
+
+
+def _store_decided(hour: datetime, decided: tuple[ShareColumns, CohortColumns]) -> None:
+    storing.replace_shares(hour, decided[0])
+    storing.replace_cohorts(hour, decided[1])
 
 
 def _stored_pieces(hour: datetime) -> TaskPieces | None:
@@ -138,21 +158,16 @@ def _hours_linked_otherwise(hour: datetime, links: dict[datetime, int]) -> set[d
     return {other for other in links.keys() | theirs.keys() if links.get(other) != theirs.get(other)}
 
 
-def _hours_held_otherwise(hour: datetime, facts: list[ReplicaFact]) -> set[datetime]:
+def _hours_held_otherwise(hour: datetime, seen: Evidence, facts: list[ReplicaFact]) -> set[datetime]:
     """Hours for which a replica that is held since its first evidence has become held, or no longer is."""
-    open_ended = {h.replica_id for h in catalog.replica_holdings() if h.held_from is None}
-    elsewhere: dict[int, datetime] = {}
-    was: dict[int, datetime] = {}
-    rows = ReplicaHour.objects.filter(replica_id__in=open_ended, evidence__isnull=False)
-    for id_, evidence, at in rows.values_list("replica_id", "evidence", "hour"):
-        into = was if at == hour else elsewhere
-        if evidence is not None:
-            into[id_] = min(into.get(id_, evidence), evidence)
     is_ = {fact.replica_id: from_micros(fact.evidence_us) for fact in facts if fact.evidence_us is not None}
     changed: set[datetime] = set()
-    for id_ in open_ended & (was.keys() | is_.keys()):
-        edges = [[known[id_] for known in (mine, elsewhere) if id_ in known] for mine in (was, is_)]
-        firsts = [min(moments) for moments in edges if moments]
+    for id_ in seen.open_ended & (seen.here.keys() | is_.keys()):
+        firsts = [
+            min(known)
+            for mine in (seen.here, is_)
+            if (known := [at[id_] for at in (mine, seen.elsewhere) if id_ in at])
+        ]
         if len(firsts) == 2 and firsts[0] == firsts[1]:
             continue
         between = FoldedHour.objects.filter(hour__gte=hour_floor(min(firsts)))

@@ -14,6 +14,7 @@ from apps.core.time import from_micros
 from apps.ingest import selectors as ingest
 from apps.rollups.domain.attempts import Attempts, Int32, Int64
 from apps.rollups.domain.calls import HOUR_US
+from apps.rollups.domain.labels import raw_labels
 from apps.rollups.domain.usage import compact
 
 
@@ -27,7 +28,7 @@ def resolve_columns(columns: ingest.RequestColumns, replica_names: Iterable[str]
     width = int(columns.label_id.max()) + 1 if len(columns) else 1
     codes, place = compact((hour - first) * width + columns.label_id)
     labels = ingest.label_sets(set((codes % width).tolist()))
-    raws = {raw for row in labels.values() for raw in _raws(row)}
+    raws = {raw for row in labels.values() for raw in raw_labels(row)}
     raws |= {("replica", name) for name in replica_names}
     catalog_services.ensure_nouns(raws={(kind, raw) for kind, raw in raws if raw})
     found = resolver()
@@ -37,19 +38,8 @@ def resolve_columns(columns: ingest.RequestColumns, replica_names: Iterable[str]
     return _attempts(columns, place, np.array(rows, dtype=np.int64).reshape(-1, 5)), found
 
 
-def _raws(row: ingest.LabelSetRow) -> tuple[tuple[str, str], ...]:
-    """Kind and raw label of each dimension, in the order of `Attempts.owners`."""
-    return (
-        ("team", row.team),
-        ("endpoint", row.endpoint),
-        ("model", row.model_requested or row.model_served),
-        ("replica", row.replica or row.backend),
-        ("key", row.key_alias or row.key_hash),
-    )
-
-
 def _resolve(found: Resolver, row: ingest.LabelSetRow, at: datetime) -> list[int]:
-    return [found.resolve(kind, raw, at) or NONE_GIVEN for kind, raw in _raws(row)]
+    return [found.resolve(kind, raw, at) or NONE_GIVEN for kind, raw in raw_labels(row)]
 
 
 def _attempts(columns: ingest.RequestColumns, place: Int32, rows: Int64) -> Attempts:

@@ -33,6 +33,16 @@ class HourInput:
     near: Bools
     links: dict[int, int]
     states: dict[int, ReplicaState]
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """First evidence of replicas in this hour, as folded last, and in other hours; `open_ended` are held since it."""
+
+    here: dict[int, datetime]
+    elsewhere: dict[int, datetime]
+    open_ended: frozenset[int]
 
 
 def read_hour(hour: datetime) -> HourInput:
@@ -50,7 +60,9 @@ def read_hour(hour: datetime) -> HourInput:
         attempts, place < edges[0], (place >= edges[0]) & (place < edges[1]), place >= edges[1], start
     )
     targets = {name: resolver.resolve("replica", name, hour) or NONE_GIVEN for name in names}
-    return HourInput(attempts, near, links, _states(hour, targets, minutes, outages))
+    holdings = catalog.replica_holdings()
+    evidence = _evidence(hour, holdings)
+    return HourInput(attempts, near, links, _states(targets, minutes, outages, holdings, evidence), evidence)
 
 
 def _failed_before(touching: ingest.RequestColumns, start: int) -> ingest.RequestColumns:
@@ -105,17 +117,18 @@ def _with_links(
 
 
 def _states(
-    hour: datetime,
     targets: dict[str, int],
     minutes: Sequence[ingest.EngineMinuteRow],
     outages: Sequence[ingest.EngineSpan],
+    holdings: Sequence[catalog.Holding],
+    evidence: Evidence,
 ) -> dict[int, ReplicaState]:
-    seen = _seen_elsewhere(hour)
+    seen = evidence.elsewhere
     states = {
         holding.replica_id: ReplicaState(
             _micros(holding.held_from), _micros(holding.held_until), _micros(seen.get(holding.replica_id))
         )
-        for holding in catalog.replica_holdings()
+        for holding in holdings
     }
     rows: defaultdict[int, list[ingest.EngineMinuteRow]] = defaultdict(list)
     for minute in minutes:
@@ -137,14 +150,20 @@ def _micros(moment: datetime | None) -> int | None:
     return None if moment is None else to_micros(moment)
 
 
-def _seen_elsewhere(hour: datetime) -> dict[int, datetime]:
+def _evidence(hour: datetime, holdings: Sequence[catalog.Holding]) -> Evidence:
+    open_ended = frozenset(holding.replica_id for holding in holdings if holding.held_from is None)
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT replica_id, min(evidence) FROM rollups_replicahour"
-            " WHERE evidence IS NOT NULL AND hour <> %s GROUP BY replica_id",
-            [hour],
+            "SELECT replica_id, min(evidence) FILTER (WHERE hour = %s), min(evidence) FILTER (WHERE hour <> %s)"
+            " FROM rollups_replicahour WHERE evidence IS NOT NULL AND replica_id = ANY(%s) GROUP BY replica_id",
+            [hour, hour, list(open_ended)],
         )
-        return dict(cursor.fetchall())
+        rows = cursor.fetchall()
+    return Evidence(
+        {row[0]: row[1] for row in rows if row[1] is not None},
+        {row[0]: row[2] for row in rows if row[2] is not None},
+        open_ended,
+    )
 
 
 _PARTS = """

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 import psycopg
 from django.db import connection, models
@@ -65,11 +68,20 @@ def _replica(fact: ReplicaFact) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def store_parts(parts: TaskParts) -> None:
+@contextmanager
+def parts_aside(parts: TaskParts) -> Iterator[None]:
+    """Store what other hours must know of the tasks while the body computes; it must not use the database."""
+    with ThreadPoolExecutor(1) as aside:
+        stored = aside.submit(_store_parts, connection.connection, parts)
+        yield
+        stored.result()
+
+
+def _store_parts(raw: psycopg.Connection[Any], parts: TaskParts) -> None:
     if len(parts) == 0:
         return
     copy_columns(
-        connection.connection,
+        raw,
         TaskHour._meta.db_table,
         {
             "task_key": (">i8", parts.task_key),
