@@ -22,8 +22,10 @@ class PackageFilesFinder(BaseFinder):
     """Finds exactly the files of FILES, wherever pip put their packages."""
 
     def find(self, path: str, find_all: bool = False, **kwargs: Any) -> Any:
-        found = [str(_located(path))] if path in FILES else []
-        return found if find_all else (found[0] if found else None)
+        if path not in FILES:
+            return []
+        found = str(_located(path))
+        return [found] if find_all else found
 
     def list(self, ignore_patterns: Iterable[str] | None) -> Iterator[tuple[str, Storage]]:
         for name in FILES:
