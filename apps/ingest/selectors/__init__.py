@@ -4,6 +4,7 @@ from apps.ingest.domain.identity import NO_KEY
 from apps.ingest.selectors.arrivals import (
     Arrival,
     LabelSetRow,
+    all_label_sets,
     arrival_version,
     arrivals,
     label_sets,
@@ -32,6 +33,17 @@ from apps.ingest.selectors.outcomes import (
     settled_outcome_id,
     tasks_decided,
 )
+from apps.ingest.selectors.rejects import COUNTED, RejectRow, open_rejects, reject, rejects
+from apps.ingest.selectors.requests import (
+    OutcomeView,
+    RequestPage,
+    RequestPlace,
+    RequestView,
+    requests,
+    task_outcomes,
+    task_requests,
+)
+from apps.ingest.selectors.sources import SourceRow, sources
 
 __all__ = [
     "Arrival",
@@ -60,4 +72,19 @@ __all__ = [
     "engine_spans",
     "recording_notice",
     "targets",
+    "COUNTED",
+    "RejectRow",
+    "open_rejects",
+    "reject",
+    "rejects",
+    "OutcomeView",
+    "RequestPage",
+    "RequestPlace",
+    "RequestView",
+    "requests",
+    "task_outcomes",
+    "task_requests",
+    "SourceRow",
+    "sources",
+    "all_label_sets",
 ]

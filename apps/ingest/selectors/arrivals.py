@@ -54,10 +54,16 @@ def arrival_version(hour: datetime) -> int:
 
 def label_sets(ids: Collection[int]) -> dict[int, LabelSetRow]:
     """Label sets by id."""
-    return {
-        row.pk: LabelSetRow(
-            row.pk, row.source_id, row.team, row.endpoint, row.key_alias, row.key_hash, row.model_requested,
-            row.model_served, row.backend, row.replica, row.region, row.provider, row.charge_currency,
-        )
-        for row in LabelSet.objects.filter(pk__in=ids)
-    }  # fmt: skip
+    return {row.pk: _label_set(row) for row in LabelSet.objects.filter(pk__in=ids)}
+
+
+def all_label_sets() -> dict[int, LabelSetRow]:
+    """Every label set by id."""
+    return {row.pk: _label_set(row) for row in LabelSet.objects.all()}
+
+
+def _label_set(row: LabelSet) -> LabelSetRow:
+    return LabelSetRow(
+        row.pk, row.source_id, row.team, row.endpoint, row.key_alias, row.key_hash, row.model_requested,
+        row.model_served, row.backend, row.replica, row.region, row.provider, row.charge_currency,
+    )  # fmt: skip

@@ -30,7 +30,8 @@ class LabelOwners:
     def owners(self, label_id: int, at: datetime) -> Owners:
         """Ids of team, endpoint, model, replica and key of a record with these labels that started at `at`."""
         return {
-            kind: self._resolver.resolve(kind, raw, at) or NONE_GIVEN for kind, raw in raw_labels(self._labels[label_id])
+            kind: self._resolver.resolve(kind, raw, at) or NONE_GIVEN
+            for kind, raw in raw_labels(self._labels[label_id])
         }
 
     def keeps(self, filters: Filters, label_id: int, at: datetime) -> bool:
