@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
+import msgspec
 import numpy as np
 import psycopg
 from django.db import IntegrityError, connection, transaction
@@ -134,13 +135,14 @@ def name_tasks(names: dict[int, str]) -> None:
     """Remember the texts of task ids. In order of key, so that two writers never deadlock."""
     if not names:
         return
-    keys = sorted(names)
     with connection.cursor() as cursor:
+        # As one JSON text: psycopg writes an array element by element.
         cursor.execute(
             "INSERT INTO ingest_taskname (task_key, task_id) "
-            "SELECT key, name FROM unnest(%s::bigint[], %s::text[]) AS new (key, name) "
-            "WHERE NOT EXISTS (SELECT FROM ingest_taskname WHERE task_key = key) ORDER BY key ON CONFLICT DO NOTHING",
-            [keys, [names[key] for key in keys]],
+            "SELECT key::bigint, value FROM json_each_text(%s::json) "
+            "WHERE NOT EXISTS (SELECT FROM ingest_taskname WHERE task_key = key::bigint) "
+            "ORDER BY key::bigint ON CONFLICT DO NOTHING",
+            [msgspec.json.encode(names).decode()],
         )
 
 

@@ -43,11 +43,16 @@ def micros(column: Sequence[Any]) -> Floats:
     """Times as microseconds since 1970: of seconds, or of aware datetimes; NaN where there is none."""
     kinds = set(map(type, column))
     if kinds <= {float, int, type(None)}:
-        return np.rint(floats(column) * limits.SECOND_US)
+        return _micros(floats(column))
     if kinds == {datetime}:
-        return np.rint(np.array(list(map(datetime.timestamp, column))) * limits.SECOND_US)
+        return _micros(floats(list(map(datetime.timestamp, column))))
     seconds = [value.timestamp() if isinstance(value, datetime) else value for value in column]
-    return np.rint(floats(seconds) * limits.SECOND_US)
+    return _micros(floats(seconds))
+
+
+def _micros(seconds: Floats) -> Floats:
+    micros: Floats = np.rint(seconds * limits.SECOND_US)
+    return micros
 
 
 @lru_cache(maxsize=4096)

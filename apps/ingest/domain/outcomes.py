@@ -10,6 +10,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import astuple
 
 from apps.core.errors import Problem
 from apps.core.time import from_micros
@@ -19,7 +20,7 @@ from apps.ingest.domain.objects import kept
 from apps.ingest.domain.reading import Decoding
 from apps.ingest.domain.records import Rejected
 from apps.ingest.domain.splitting import Bytes
-from apps.ingest.domain.strict import read_object, without_repeated_fields
+from apps.ingest.domain.strict import read_object, refuse_repeats
 from apps.ingest.domain.validation import text_problem
 
 MAX_REVIEW_MINUTES = Decimal(60 * 24 * 365)
@@ -43,13 +44,17 @@ _one = msgspec.json.Decoder(Sent)
 _many = msgspec.json.Decoder(list[Sent])
 
 
+def _without_repeats(data: Bytes, records: list[Sent]) -> list[Sent]:
+    refuse_repeats(data, list(map(astuple, records)))
+    return records
+
+
 class _Codec:
     def read_lines(self, data: Bytes) -> list[Sent]:
-        data = bytes(data)
-        return without_repeated_fields(data, _one.decode_lines(data))
+        return _without_repeats(data, _one.decode_lines(data))
 
     def read_array(self, data: bytes) -> list[Sent]:
-        return without_repeated_fields(data, _many.decode(data))
+        return _without_repeats(data, _many.decode(data))
 
     def read_one(self, raw: bytes) -> Sent:
         return read_object(raw, Sent)

@@ -9,14 +9,15 @@ from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
 from msgspec import UNSET
-from msgspec.structs import astuple
 
 from apps.core.errors import Problem
 from apps.ingest.domain.objects import Unreadable, kept, not_finite, parse, salvaged, type_word
+from apps.ingest.domain.splitting import Bytes
 
 S = TypeVar("S", bound=msgspec.Struct)
-_SPACED_KEYS = (b'" ', b'"\t', b'"\n', b'"\r')
+_COLON, _QUOTE, _SPACES = ord(":"), ord('"'), list(b" \t\n\r")
 
 
 class Refused(ValueError):
@@ -32,22 +33,18 @@ class PossibleRepeat(ValueError):
     """Somewhere in the text a field may stand twice: look at the records one by one."""
 
 
-def without_repeated_fields(data: bytes, records: list[S]) -> list[S]:
-    """The flat records, if no field can stand twice in one of them; else raises PossibleRepeat.
+def refuse_repeats(data: Bytes, rows: list[tuple[Any, ...]]) -> None:
+    """Raise PossibleRepeat unless no field can stand twice in one of the flat records that were decoded to `rows`.
 
-    The decoder keeps the last of two equal keys silently. But every key is followed by `":` at once unless there is
-    white space between, and a text can only add to those: so as many `":` as fields that are not UNSET means that
-    nothing came twice.
+    The decoder keeps the last of two equal keys silently. But a key is followed by a colon, at once unless there is
+    white space between, and a text can only add to the `":` that there are: so as many of them as fields that are not
+    UNSET means that nothing came twice.
     """
-    if any(data.find(spaced) >= 0 for spaced in _SPACED_KEYS):
+    given = sum(map(len, rows)) - sum(row.count(UNSET) for row in rows)
+    text = np.frombuffer(data, dtype=np.uint8)
+    before = text[np.flatnonzero(text == _COLON) - 1]
+    if np.count_nonzero(before == _QUOTE) != given or np.isin(before, _SPACES).any():
         raise PossibleRepeat
-    given = 0
-    for record in records:
-        fields = astuple(record)
-        given += len(fields) - fields.count(UNSET)
-    if data.count(b'":') != given:
-        raise PossibleRepeat
-    return records
 
 
 def read_object(raw: bytes, kind: type[S]) -> S:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,9 +53,9 @@ def faults(readings: Readings, now_us: int) -> Mask:
     bad |= readings.charge_picos < -1
     if readings.faults:
         bad[list(readings.faults)] = True
-    for column in readings.ids:
-        _mark_bad_texts(column, n, bad)
-    if wrong := [i for i, label in enumerate(readings.labels) if any(map(text_problem, label))]:
+    for texts in readings.ids:
+        _mark_bad_texts(texts, n, bad)
+    if wrong := [i for i, label in enumerate(readings.labels) if _is_bad(label)]:
         bad |= np.isin(readings.label, wrong)
     return bad
 
@@ -64,10 +64,18 @@ def _mark_bad_texts(column: Texts, n: int, bad: Mask) -> None:
     given = list(filter(None, column))
     if not given:
         return
-    if max(map(len, given)) > limits.MAX_TEXT or "\x00" in "".join(given):
+    together = "".join(given)
+    if max(map(len, given)) > limits.MAX_TEXT or "\x00" in together or not _is_text(together):
         for i in range(n):
             if text_problem(column[i]):
                 bad[i] = True
+
+
+def _is_bad(texts: tuple[str | None, ...]) -> bool:
+    together = "".join(filter(None, texts))
+    if len(together) <= limits.MAX_TEXT and together.isascii() and "\x00" not in together:
+        return False
+    return any(map(text_problem, texts))
 
 
 def text_problem(text: str | None) -> tuple[str, str] | None:
@@ -78,11 +86,19 @@ def text_problem(text: str | None) -> tuple[str, str] | None:
         return "too_long", f"{len(text):,} characters: at most {limits.MAX_TEXT} are kept of an id or a label"
     if "\x00" in text:
         return "nul_byte", "contains a NUL character, which no id or label may"
+    if not _is_text(text):
+        return "bad_text", "contains half of a surrogate pair, which is not a character"
+    return None
+
+
+def _is_text(text: str) -> bool:
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
-        return "bad_text", "contains half of a surrogate pair, which is not a character"
-    return None
+        return False
+    return True
 
 
 def problems(readings: Readings, i: int, now_us: int, spoken: Spoken) -> list[Problem]:
@@ -163,8 +179,3 @@ def _as_float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
-
-
-def words(column: Sequence[Any], meaning: Callable[[Any], int | None]) -> Floats:
-    """Small integers of words, NaN where `meaning` knows none."""
-    return np.array(list(map(meaning, column)), dtype=np.float64)

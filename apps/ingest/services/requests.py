@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -249,7 +249,7 @@ class _End:
         self.error = error
 
 
-def _read_ahead(items: Iterator[T]) -> Iterator[T]:
+def _read_ahead(items: Iterator[T]) -> Generator[T, None, None]:
     """The items, where a third and later ones are made by a thread while the caller is busy with those before.
 
     The thread decodes and never touches the database; a body of one chunk needs none.

@@ -282,9 +282,9 @@ def readings(payloads: list[Payload], prefix: str) -> Readings:
     numbers["step"] = _counts(asked[2], 0)
     _add_tokens(numbers, prompt_tokens, completion_tokens, who[9])
     names = [
-        f"{prefix}\0{call or ''}\0{id_ or ''}\0{status}\0{started:.0f}\0{model_id or ''}"
+        f"{prefix}\0{call or ''}\0{id_ or ''}\0{status}\0{started}\0{model_id or ''}"
         for call, id_, status, started, model_id in zip(
-            calls, ids, statuses, numbers["started_us"].tolist(), model_ids, strict=True
+            calls, ids, statuses, _whole(numbers["started_us"]), model_ids, strict=True
         )
     ]
     tasks = asked[0]
@@ -294,6 +294,11 @@ def readings(payloads: list[Payload], prefix: str) -> Readings:
     no_parent = [None] * len(payloads)
     keys = [calls, traces, ids, no_parent, sessions, tasks, _first(end_users, who[4])]
     return Readings(names, keys, label, labels, numbers, charges, frozenset(nameless))
+
+
+def _whole(values: Floats) -> list[int]:
+    whole: list[int] = np.nan_to_num(values).astype(np.int64).tolist()
+    return whole
 
 
 def _labels(row: Ints, rows: list[tuple[Any, ...]], charges: Ints) -> tuple[Ints, list[Label]]:

@@ -19,8 +19,8 @@ from apps.ingest.domain.meanings import finish_code, micros, picos_column, statu
 from apps.ingest.domain.objects import kept
 from apps.ingest.domain.records import Floats, Ints, Readings, numbered
 from apps.ingest.domain.splitting import Bytes
-from apps.ingest.domain.strict import read_object, without_repeated_fields
-from apps.ingest.domain.validation import Spoken, floats, words
+from apps.ingest.domain.strict import read_object, refuse_repeats
+from apps.ingest.domain.validation import Spoken, floats
 
 KIND = "native"
 HEADING = "Our own format"
@@ -73,9 +73,13 @@ class Record(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 FIELDS = Record.__struct_fields__
-_AT = {name: place for place, name in enumerate(FIELDS)}
 _PARTS = ("id", "call_id", "span_id")
-_LABELS = ("team", "endpoint", "key", None, "model", "model_served", "backend", "replica", "region", "provider")
+_FEW = (
+    *("team", "endpoint", "key", "model", "model_served", "backend", "replica", "region", "provider"),
+    *("charge_currency", "status", "operation", "traffic", "finish_reason"),
+)
+_LABELS = 10
+"""So many of _FEW are labels; a hash of the key, which stands between key and model, is not sent."""
 _IDS = ("call_id", "trace_id", "span_id", "parent_id", "session_id", "task_id", "end_user")
 SPOKEN = Spoken(
     {
@@ -94,78 +98,104 @@ _one = msgspec.json.Decoder(Record)
 _many = msgspec.json.Decoder(list[Record])
 
 
-def read_lines(data: Bytes) -> list[Record]:
-    data = bytes(data)
-    return without_repeated_fields(data, _one.decode_lines(data))
+Row = tuple[Any, ...]
+"""The fields of a Record, in its order: what is handed from decoding to reading by column."""
 
 
-def read_array(data: bytes) -> list[Record]:
-    return without_repeated_fields(data, _many.decode(data))
+def read_lines(data: Bytes) -> list[Row]:
+    rows = list(map(astuple, _one.decode_lines(data)))
+    refuse_repeats(data, rows)
+    return rows
 
 
-def read_one(raw: bytes) -> Record:
-    return read_object(raw, Record)
+def read_array(data: bytes) -> list[Row]:
+    rows = list(map(astuple, _many.decode(data)))
+    refuse_repeats(data, rows)
+    return rows
 
 
-def readings(records: list[Record], prefix: str) -> Readings:
+def read_one(raw: bytes) -> Row:
+    return astuple(read_object(raw, Record))
+
+
+def readings(rows: list[Row], prefix: str) -> Readings:
     """The records by column."""
-    columns: list[Sequence[Any]] = [
-        column if UNSET not in column else [None if value is UNSET else value for value in column]
-        for column in zip(*map(astuple, records), strict=True)
-    ]
+    nothing = [None] * len(rows)
+    columns = dict(zip(FIELDS, (_with_nulls(column, nothing) for column in zip(*rows, strict=True)), strict=True))
+    # All that takes few values is looked at once for each combination that occurs.
+    kinds, distinct = numbered(zip(*[columns[name] for name in _FEW], strict=True))
     numbers = _numbers(columns)
-    charges, faults = _charges(columns[_AT["charge_amount"]], columns[_AT["charge_currency"]])
-    first, second, third = (columns[_AT[name]] for name in _PARTS)
-    nameless = [i for i, ids in enumerate(zip(first, second, third, strict=True)) if not any(ids)]
+    numbers |= _words(kinds, distinct, numbers["http_status"])
+    charges, faults = _charges(columns["charge_amount"], columns["charge_currency"])
+    ids, calls, spans = (columns[name] for name in _PARTS)
+    if not all(ids):
+        faults += [i for i, names in enumerate(zip(ids, calls, spans, strict=True)) if not any(names)]
+    started = np.nan_to_num(numbers["started_us"]).astype(np.int64).tolist()
     names = [
-        f"{prefix}\0{one or ''}\0{call or ''}\0{span or ''}\0{attempt or 0}\0{status}\0{started:.0f}"
-        for one, call, span, attempt, status, started in zip(
-            first, second, third, columns[_AT["attempt"]], columns[_AT["status"]], numbers["started_us"], strict=True
+        f"{prefix}\0{one}\0{call}\0{span}\0{attempt}\0{status}\0{start}"
+        for one, call, span, attempt, status, start in zip(
+            ids, calls, spans, columns["attempt"], columns["status"], started, strict=True
         )
     ]
-    empty = [None] * len(records)
-    texts = [columns[_AT[name]] if name else empty for name in (*_LABELS, "charge_currency")]
+    labels = [(*row[:3], None, *row[3:_LABELS]) for row in distinct]
     return Readings(
         names,
-        [columns[_AT[name]] for name in _IDS],
-        *numbered(zip(*texts, strict=True)),
+        [columns[name] for name in _IDS],
+        kinds,
+        labels,
         numbers,
         charges,
-        frozenset((*faults, *nameless)),
+        frozenset(faults),
     )
 
 
-def _numbers(columns: list[Sequence[Any]]) -> dict[str, Floats]:
-    def at(name: str) -> Sequence[Any]:
-        return columns[_AT[name]]
+def _with_nulls(column: Sequence[Any], nothing: list[None]) -> Sequence[Any]:
+    """The column with None for what was not in the JSON."""
+    if UNSET not in column:
+        return column
+    if column[0] is UNSET and column.count(UNSET) == len(column):
+        return nothing
+    return [None if value is UNSET else value for value in column]
 
-    http_status = floats(at("http_status"))
-    numbers = {
-        "started_us": micros(at("started_at")),
-        "ended_us": micros(at("ended_at")),
-        "first_token_us": micros(at("first_token_at")),
-        "queue_us": np.rint(floats(at("queue_seconds")) * limits.SECOND_US),
-        "input_tokens": floats(at("input_tokens")),
-        "cache_read_tokens": floats(at("cached_input_tokens")),
-        "cache_write_tokens": floats(at("cache_write_tokens")),
-        "output_tokens": floats(at("output_tokens")),
-        "reasoning_tokens": floats(at("reasoning_tokens")),
-        "http_status": http_status,
-        "attempt": floats(at("attempt")),
-        "step": floats(at("step")),
-        "status": _statuses(words(at("status"), Status.words().get), http_status),
-        "operation": words(at("operation"), _OPERATIONS.get),
-        "traffic": words(at("traffic"), _TRAFFICS.get),
-        "finish": words(at("finish_reason"), finish_code),
-        "stream": floats(at("stream")),
+
+def _words(kinds: Ints, distinct: list[Row], http_status: Floats) -> dict[str, Floats]:
+    """The small numbers of each record, from those of its distinct combination."""
+    table = [
+        (_STATUSES.get(status), _OPERATIONS.get(operation), _TRAFFICS.get(traffic), finish_code(finish))
+        for status, operation, traffic, finish in (row[_LABELS:] for row in distinct)
+    ]
+    status, operation, traffic, finish = (floats(column)[kinds] for column in zip(*table, strict=True))
+    return {
+        "status": _statuses(status, http_status),
+        "operation": operation,
+        "traffic": traffic,
+        "finish": finish,
     }
+
+
+def _numbers(columns: dict[str, Sequence[Any]]) -> dict[str, Floats]:
+    numbers = {
+        "started_us": micros(columns["started_at"]),
+        "ended_us": micros(columns["ended_at"]),
+        "first_token_us": micros(columns["first_token_at"]),
+        "queue_us": np.rint(floats(columns["queue_seconds"]) * limits.SECOND_US),
+        "cache_read_tokens": floats(columns["cached_input_tokens"]),
+    }
+    for name in ("input_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens"):
+        numbers[name] = floats(columns[name])
+    for name in ("http_status", "attempt", "step", "stream"):
+        numbers[name] = floats(columns[name])
     missing = np.isnan(numbers["input_tokens"]) & np.isnan(numbers["output_tokens"])
     numbers["token_source"] = np.where(missing, float(TokenSource.MISSING), float(TokenSource.REPORTED))
     return numbers
 
 
-_OPERATIONS: dict[str | None, int] = {**Operation.words(), None: int(Operation.CHAT)}
-_TRAFFICS: dict[str | None, int] = {**Traffic.words(), None: int(Traffic.USER)}
+_STATUSES: dict[str | None, int] = {}
+_STATUSES.update(Status.words())
+_OPERATIONS: dict[str | None, int] = {None: int(Operation.CHAT)}
+_OPERATIONS.update(Operation.words())
+_TRAFFICS: dict[str | None, int] = {None: int(Traffic.USER)}
+_TRAFFICS.update(Traffic.words())
 
 
 def _statuses(claimed: Floats, http_status: Floats) -> Floats:
@@ -189,14 +219,15 @@ def _charges(amounts: Sequence[Any], currencies: Sequence[Any]) -> tuple[Ints, l
 
 
 def _is_currency(text: str | None) -> bool:
-    return bool(text) and len(text) == 3 and text.isascii() and text.isalpha() and text.isupper()  # type: ignore[arg-type]
+    return text is not None and len(text) == 3 and text.isascii() and text.isalpha() and text.isupper()
 
 
 _WORDS = {"status": Status.words(), "operation": Operation.words(), "traffic": Traffic.words()}
 
 
-def more_problems(record: Record) -> list[Problem]:
+def more_problems(row: Row) -> list[Problem]:
     """What is wrong with one record beyond times, counts and texts."""
+    record = Record(*row)
     found = []
     if not any(getattr(record, name) not in (UNSET, None, "") for name in _PARTS):
         message = "a record needs an id (or call_id or span_id), so that one sent twice is stored once"
@@ -216,6 +247,6 @@ def more_problems(record: Record) -> list[Problem]:
     return found
 
 
-def kept_struct(record: Record) -> str:
+def kept_struct(row: Row) -> str:
     """What may be kept of a record that was decoded: it has no bodies."""
-    return kept(msgspec.to_builtins(record))
+    return kept(msgspec.to_builtins(Record(*row)))
