@@ -74,7 +74,8 @@ class EngineRow:
 class EnginesPage:
     answer: str
     rows: list[EngineRow]
-    charts: list[charts.Chart]
+    chart: charts.Chart | None
+    side_charts: list[charts.Chart]
     step: str
     is_empty: bool
 
@@ -89,11 +90,13 @@ def build(state: PageState) -> EnginesPage:
     by_target: dict[int, list[EnginePoint]] = {engine.target.id: [] for engine in engines}
     for point in points:
         by_target.setdefault(point.target_id, []).append(point)
+    drawn = _charts(engines, by_target, spans, window, step) if points else []
     rows = [_row(engine, by_target[engine.target.id], spans, held, window) for engine in engines]
     return EnginesPage(
         answer=_answer(rows),
         rows=rows,
-        charts=_charts(state, engines, by_target, spans, window, step) if points else [],
+        chart=drawn[0] if drawn else None,
+        side_charts=drawn[1:],
         step=words.span(step),
         is_empty=not engines,
     )
@@ -160,7 +163,6 @@ def held_of(rows: Sequence[ReplicaHourRow]) -> Held | None:
 
 
 def _charts(
-    state: PageState,
     engines: Sequence[Engine],
     points: dict[int, list[EnginePoint]],
     spans: Sequence[EngineSpan],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,7 +10,6 @@ from apps.attribution.selectors import Finding
 from apps.catalog import selectors as catalog
 from apps.core.unknown import Unknown
 from apps.dashboard import format as words
-from apps.dashboard.pages.parts import rate
 from apps.dashboard.state import PageState
 from apps.ingest import selectors as ingest
 from apps.ingest.selectors import SourceRow, TargetRow
@@ -66,13 +64,13 @@ class SourceLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
-    """Tokens that gateways logged and the engine counted on one replica; the ratio is what is seen of it."""
+class CoverageLine:
+    """Tokens that gateways logged and the engine counted on one replica; the share is what is seen of it."""
 
     name: str
     logged: int
     counted: int | None
-    ratio: float | Unknown
+    share: float | Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ class HealthPage:
     answer: str
     sources: list[SourceLine]
     targets: list[TargetRow]
-    coverage: list[Coverage]
+    coverage: list[CoverageLine]
     findings: list[FindingLine]
     unclaimed: int
     behind: list[datetime]
@@ -123,25 +121,17 @@ def _source(source: SourceRow, now: datetime) -> SourceLine:
     return SourceLine(source, tone, word, lag)
 
 
-def _coverage(state: PageState) -> list[Coverage]:
-    logged: defaultdict[int, int] = defaultdict(int)
-    counted: dict[int, int] = {}
-    compared: defaultdict[int, int] = defaultdict(int)
-    for row in rollups.replica_hours(state.period.window):
-        here = row.logged_prompt_tokens + row.logged_generation_tokens
-        logged[row.replica_id] += here
-        if row.counted_prompt_tokens is not None and row.counted_generation_tokens is not None:
-            there = row.counted_prompt_tokens + row.counted_generation_tokens
-            counted[row.replica_id] = counted.get(row.replica_id, 0) + there
-            compared[row.replica_id] += here
+def _coverage(state: PageState) -> list[CoverageLine]:
     return [
-        Coverage(
-            state.names["replica"][replica_id].name,
-            tokens,
-            counted.get(replica_id),
-            rate(compared[replica_id], counted.get(replica_id, 0), "the engine's own counts are not seen"),
+        CoverageLine(
+            name=state.names["replica"][row.replica_id].name,
+            logged=row.logged_prompt_tokens + row.logged_generation_tokens,
+            counted=None
+            if row.counted_prompt_tokens is None or row.counted_generation_tokens is None
+            else row.counted_prompt_tokens + row.counted_generation_tokens,
+            share=row.share,
         )
-        for replica_id, tokens in sorted(logged.items(), key=lambda item: -item[1])
+        for row in rollups.coverage(state.period.window, state.filters.replica)
     ]
 
 

@@ -123,9 +123,9 @@ def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
 
 
 @register.simple_tag
-def cell_bar(value: Decimal | float | None, top: Decimal | float | None) -> str:
+def cell_bar(value: Decimal | float | Unknown | None, top: Decimal | float | None) -> str:
     """A thin bar of value / top, for the column that a table compares."""
-    if value is None or not top or value < 0 or isinstance(value, Unknown):
+    if value is None or isinstance(value, Unknown) or not top or value < 0:
         return ""
     width = min(100.0, float(value) / float(top) * 100)
     return format_html(
