@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from apps.accounts.domain.keys import ALPHABET, PREFIX_LENGTH, SECRET_LENGTH, assembled, digest_of, prefix_of
 from apps.accounts.models import ApiKey, Scope
-from apps.accounts.services.audit import record
+from apps.accounts.services.audit import record, team_slugs
 from apps.core.errors import InvalidInput, Problem
 
 USE_IS_NOTED_EVERY = timedelta(minutes=1)
@@ -60,7 +60,7 @@ def create_key(
             actor=actor,
             action="api_key.create",
             subject=f"API key {row.name} ({prefix})",
-            detail={"scopes": wanted, "teams": team_ids},
+            detail={"scopes": wanted, "teams": team_slugs(team_ids)},
         )
     return row, key
 

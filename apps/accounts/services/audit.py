@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 
 from apps.accounts.models import AuditEvent
+from apps.catalog import selectors as catalog
 
 
 def record(
@@ -37,3 +38,11 @@ def auditor(
         record(user=user, actor=actor, action=action, subject=subject, detail=detail)
 
     return note
+
+
+def team_slugs(team_ids: Iterable[int] | None) -> list[str] | str:
+    """Teams as the trail names them: ids would say nothing to a reader, or to anybody after a merge."""
+    if team_ids is None:
+        return "all"
+    names = catalog.names("team")
+    return [names[team_id].slug for team_id in team_ids]

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from apps.accounts.models import ApiKey, Membership, Role
-from apps.accounts.services.audit import record
+from apps.accounts.services.audit import record, team_slugs
 from apps.core.errors import InvalidInput, Problem
 
 FIRST_ADMIN = "admin"
@@ -75,7 +75,13 @@ def create_person(
         user.set_password(password)
         user.save()
         Membership.objects.create(user=user, role=role, teams=team_ids if role == Role.LEAD else [])
-        record(user=by, actor=actor, action="person.create", subject=username, detail={"role": role, "teams": team_ids})
+        record(
+            user=by,
+            actor=actor,
+            action="person.create",
+            subject=username,
+            detail={"role": role, "teams": team_slugs(team_ids)},
+        )
     return user
 
 
@@ -123,7 +129,7 @@ def change_person(
             user.save(update_fields=["is_active", "is_superuser"])
         kept = team_ids if role == Role.LEAD else []
         Membership.objects.update_or_create(user=user, defaults={"role": role, "teams": kept})
-        detail: dict[str, object] = {"role": role, "teams": kept, "active": active}
+        detail: dict[str, object] = {"role": role, "teams": team_slugs(kept), "active": active}
         record(user=by, actor=actor, action="person.change", subject=user.username, detail=detail)
 
 
@@ -140,7 +146,8 @@ def set_password(*, user_id: int, password: str, by: User | None = None, actor: 
 
 def replace_team(*, old_id: int, new_id: int) -> None:
     """Follow a merge of two teams in the catalog: who leads the old one leads the new one, and keys read it."""
-    for row in (*Membership.objects.filter(teams__contains=[old_id]), *ApiKey.objects.filter(teams__contains=[old_id])):
+    memberships: list[Membership | ApiKey] = list(Membership.objects.filter(teams__contains=[old_id]))
+    for row in [*memberships, *ApiKey.objects.filter(teams__contains=[old_id])]:
         row.teams = sorted({new_id if team == old_id else team for team in row.teams or []})
         row.save(update_fields=["teams"])
 

@@ -39,8 +39,13 @@ def remove_alias(*, alias_id: int, audit: Audit) -> None:
         journal.note("remove", f"alias {alias.raw!r} of {subject(alias.kind, target.slug)}", _since(alias.valid_from))
 
 
-def write_alias(journal: Journal, *, kind: str, raw: str, target: Noun, valid_from: datetime) -> None:
-    """`raw` must be normalised. Pointing it where it points already writes nothing."""
+def write_alias(
+    journal: Journal, *, kind: str, raw: str, target: Noun, valid_from: datetime, told: bool = True
+) -> None:
+    """`raw` must be normalised. Pointing it where it points already writes nothing.
+
+    `told` False: a new alias is no step of its own, since it comes with its noun.
+    """
     present = Alias.objects.filter(kind=kind, raw=raw, valid_from=valid_from).first()
     if present is not None and present.target_id == target.pk:
         return
@@ -48,7 +53,8 @@ def write_alias(journal: Journal, *, kind: str, raw: str, target: Noun, valid_fr
     where = _since(valid_from)
     if present is None:
         Alias.objects.create(kind=kind, raw=raw[:RAW_LENGTH], target_id=target.pk, valid_from=valid_from)
-        journal.note("alias", f"{raw!r} means {subject(kind, target.slug)}", where)
+        if told:
+            journal.note("alias", f"{raw!r} means {subject(kind, target.slug)}", where)
         return
     old = TABLES[kind]._default_manager.filter(pk=present.target_id).first()
     present.target_id = target.pk

@@ -83,7 +83,7 @@ def _write_own_alias(journal: Journal, spec: NounSpec, row: Noun) -> None:
         other = TABLES[spec.kind]._default_manager.filter(pk=present.target_id).first()
         if other is not None and other.claimed:
             return
-    write_alias(journal, kind=spec.kind, raw=spec.slug, target=row, valid_from=EPOCH)
+    write_alias(journal, kind=spec.kind, raw=spec.slug, target=row, valid_from=EPOCH, told=present is not None)
 
 
 def _omitted(document: Document) -> Iterator[str]:

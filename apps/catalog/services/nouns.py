@@ -84,7 +84,7 @@ def _assign(kind: str, row: Noun, fields: Mapping[str, object], path: str) -> li
         new: object = _referred(target, value, _at(path, name)) if target else value
         if old == new:
             continue
-        details.append(f"{name}: {_words(old)} -> {_words(new)}" if row.pk else f"{name} {_words(new)}")
+        details.append(f"{name}: {_words(old)} -> {_words(new)}" if row.pk else f"{name}: {_words(new)}")
         setattr(row, name, new)
     if isinstance(row, Replica) and row.held_from and row.held_until and row.held_until <= row.held_from:
         # One of the two may come from the file, the other from the table.
