@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from apps.catalog import selectors, services
+from apps.catalog.domain.document import read_text
 from apps.catalog.models import TABLES, Alias, Change, Price, Replica, Team
 from apps.core.errors import InvalidInput
 from apps.core.time import EPOCH
@@ -71,6 +73,19 @@ def test_a_file_fills_an_empty_catalog() -> None:
     assert {resolver.resolve("team", raw, JANUARY) for raw in ("search", "Search", "team-search")} == {search}
     assert resolver.resolve("replica", "http://10.0.0.5:8000/v1/chat/completions", JANUARY) == holding.replica_id
     assert [(a.name, a.url) for a in selectors.scrape_addresses()] == [("granite-0", "http://10.0.0.5:8000/metrics")]
+
+
+def test_the_file_in_the_docs_can_be_applied() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "catalog.md").read_text().partition("```yaml\n")[2].partition("```")[0]
+    document = read_text(text)
+
+    assert not apply(document).is_empty
+    assert apply(document).is_empty
+    [gpu] = selectors.gpu_types()
+    assert [p.amount for p in selectors.prices() if p.series.gpu_type_id == gpu.id] == [
+        Decimal("2.50"),
+        Decimal("2.25"),
+    ]
 
 
 def test_the_second_time_nothing_happens() -> None:
