@@ -17,25 +17,34 @@ from threading import Thread
 import pytest
 import requests
 from django.core.management import CommandError, call_command
+from pytest_django.live_server_helper import LiveServer
 
 from apps.config.recording import demo as demo_module
 from apps.config.recording import schedule as schedule_module
-from apps.config.recording.demo import Demo, prepare
-from apps.config.recording.live import Gateway, NotTaken
+from apps.config.recording.demo import Demo, api_key, ensure_targets, prepare, source_of
+from apps.config.recording.fill import chunked
+from apps.config.recording.layout import open_recording
+from apps.config.recording.live import Gateway, NotTaken, post_due
 from apps.config.recording.pages_server import PagesServer
+from apps.config.recording.schedule import Schedule
 from apps.core.time import Window
 from apps.ingest import selectors, services
-from apps.ingest.models import Outcome, Request, Source, TaskName
+from apps.ingest.models import Outcome, Reject, Request, Source, TaskName
 from apps.ingest.sources.vllm import read_page
 
 WHOLE = Path(__file__).parents[2] / "recordings" / "two-engines"
 REQUESTS = 60
+LOGGED_SECONDS = 60
+"""All of them were logged within so long."""
 DAY_SECONDS = 86_400
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first minutes of the recording: 60 attempts, the outcomes of their tasks, a few pages of each engine."""
+    """The first minutes of the recording: 60 attempts, the outcomes of their tasks, a few pages of each engine.
+
+    The last page of granite-small-0 comes 200 s after the first, behind an outage from 45 s on.
+    """
     path = tmp_path_factory.mktemp("small")
     with gzip.open(WHOLE / "gateway.ndjson.gz", "rb") as file:
         lines = [next(file) for _ in range(REQUESTS)]
@@ -54,6 +63,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder.mkdir(parents=True)
         for file_ in sorted((WHOLE / "metrics" / replica).glob("*.gz"))[:4]:
             shutil.copy(file_, folder)
+    later = sorted((WHOLE / "metrics" / "granite-small-0").glob("*.gz"))[4]
+    shutil.copy(later, path / "metrics" / "granite-small-0" / "1796024168.prom.gz")
     shutil.copy(WHOLE / "catalog.yaml", path)
     return path
 
@@ -71,7 +82,7 @@ def test_replay_as_recorded_and_again(small: Path, db: None) -> None:
     first = Request.objects.order_by("ended")[0]
     assert first.started == datetime.fromtimestamp(1796023971, UTC) + timedelta(microseconds=264_828)
     hour = Window.hour(first.started)
-    assert sum(row.scrapes for row in selectors.engine_minutes(hour)) == 8
+    assert sum(row.scrapes for row in selectors.engine_minutes(hour)) == 9
     assert Source.objects.filter(recording=False).exclude(kind="vllm").count() == 0
     assert selectors.recording_notice() is not None
 
@@ -81,7 +92,7 @@ def test_replay_moved_to_now(small: Path, db: None) -> None:
     replayed(small, "--shift-to-now")
     newest = Request.objects.order_by("-ended")[0].ended
     assert newest is not None
-    assert before - timedelta(seconds=60) < newest <= datetime.now(UTC)
+    assert before - timedelta(seconds=200) < newest <= datetime.now(UTC)
     names = TaskName.objects.values_list("task_id", flat=True)
     assert names and all(name.count("-") >= 3 for name in names), "ids are told apart from the recorded ones"
     spent = {r.ended - r.started for r in Request.objects.all() if r.ended}
@@ -119,7 +130,7 @@ def demo(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, db: None)
 def test_prepare_lays_out_and_again_changes_nothing(demo: Demo) -> None:
     said: list[str] = []
     schedule = prepare(demo, say=said.append)
-    copies = [start for start in schedule.starts(int(time.time())) if start + schedule.length < time.time()]
+    copies = [start for start in schedule.starts(int(time.time())) if start + LOGGED_SECONDS < time.time()]
     assert len(copies) >= 2
     stored = Request.objects.count()
     assert stored == REQUESTS * len(copies)
@@ -151,15 +162,12 @@ def test_prepare_fills_in_what_is_missing(demo: Demo, monkeypatch: pytest.Monkey
     half = Request.objects.count()
     monkeypatch.setattr(time, "time", real)
     schedule = prepare(demo, say=lambda _: None)
-    copies = [start for start in schedule.starts(int(real())) if start + schedule.length < real()]
+    copies = [start for start in schedule.starts(int(real())) if start + LOGGED_SECONDS < real()]
     assert half < Request.objects.count() == REQUESTS * len(copies)
 
 
 def test_what_live_posts_is_what_prepare_would_have_laid(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same source: a record that was posted live is known when the demo fills in after it."""
-    from apps.config.recording.demo import api_key, source_of
-    from apps.config.recording.fill import chunked
-
     schedule = prepare(demo, say=lambda _: None)
     start = schedule.starts(int(time.time()))[-2]
     source = source_of(api_key(demo))
@@ -168,24 +176,55 @@ def test_what_live_posts_is_what_prepare_would_have_laid(demo: Demo, monkeypatch
     assert (answer.stored, answer.duplicate, answer.rejected) == (0, REQUESTS, 0)
 
 
-def test_pages_are_served_and_an_engine_that_is_down_hangs_up(demo: Demo) -> None:
-    schedule = schedule_module.Schedule(schedule_module.Recording(WHOLE), int(time.time()) - 60)
-    server = PagesServer(schedule, port=0)
-    server.start()
-    try:
+def test_pages_are_served_and_an_engine_that_is_down_hangs_up(small: Path) -> None:
+    recording = open_recording(small)
+    for ago, up in ((20, True), (100, False), (250, True)):
+        server = PagesServer(Schedule(recording, int(time.time()) - ago), port=0)
+        server.start()
         address = f"http://127.0.0.1:{server.port}"
-        page = requests.get(f"{address}/granite-small-0/metrics", timeout=5)
-        assert read_page(page.content).model == "granite-small"
-        assert requests.get(f"{address}/nothing", timeout=5).status_code == 404
-    finally:
-        server.stop()
-    down = PagesServer(schedule_module.Schedule(schedule_module.Recording(WHOLE), int(time.time()) - 860), port=0)
-    down.start()
+        try:
+            if up:
+                page = requests.get(f"{address}/granite-small-0/metrics", timeout=5)
+                assert read_page(page.content).model == "granite-small"
+            else:
+                with pytest.raises(requests.ConnectionError):
+                    requests.get(f"{address}/granite-small-0/metrics", timeout=5)
+            assert requests.get(f"{address}/nothing", timeout=5).status_code == 404
+        finally:
+            server.stop()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_live_goes_on_through_the_api_and_the_scraper(
+    small: Path, tmp_path: Path, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is due is posted to the running server with the demo's key; pages are scraped; nothing counts twice."""
+    monkeypatch.setattr(demo_module, "WEEK_SECONDS", 100)
+    monkeypatch.setattr(schedule_module, "WEEK_SECONDS", 100)
+    demo = Demo(small, tmp_path / "var")
+    schedule = prepare(demo, say=lambda _: None)
+    state = demo.state()
+    assert state is not None
+    laid = Request.objects.count()
+    session = requests.Session()
+    gateway = Gateway(live_server.url, api_key(demo), session)
+    # A later copy, seen from its end.
+    later = [start for start in schedule.starts(state.until + 2 * DAY_SECONDS) if start > state.until][0]
+    monkeypatch.setattr("django.utils.timezone.now", lambda: datetime.fromtimestamp(later + 300, UTC))
+    assert post_due(schedule, later, later + schedule.length, gateway) > REQUESTS
+    assert Request.objects.count() == laid + REQUESTS
+    assert post_due(schedule, later, later + schedule.length, gateway) > REQUESTS
+    assert Request.objects.count() == laid + REQUESTS
+    assert Reject.objects.count() == 0
+    assert Source.objects.filter(recording=False).count() == 0
+    assert Source.objects.count() == 2, "one of requests, one of outcomes"
+    pages = PagesServer(schedule, port=0)
+    pages.start()
     try:
-        with pytest.raises(requests.ConnectionError):
-            requests.get(f"http://127.0.0.1:{down.port}/granite-small-0/metrics", timeout=5)
+        ensure_targets(schedule, port=pages.port)
+        assert services.scrape_targets(clock=lambda: datetime.now(UTC)) == 1, "the other one is in its outage"
     finally:
-        down.stop()
+        pages.stop()
 
 
 @pytest.fixture

@@ -61,9 +61,9 @@ def prepare(demo: Demo, *, say: Say) -> Schedule:
     schedule = Schedule(open_recording(demo.recording), state.anchor)
     apply_catalog(demo, say=say)
     source = source_of(api_key(demo))
-    targets = ensure_targets(schedule, port=state.port)
+    ingest.mark_recording(kinds=[source.kind, "outcomes"], name=source.name, scope=source.scope)
+    targets = ensure_targets(schedule, port=0)
     state = _catch_up(demo, schedule, state, source, targets, say)
-    ingest.mark_recording(scope=source.scope, name=source.name)
     compute(say)
     state = _catch_up(demo, schedule, state, source, targets, say)
     compute(say)
@@ -121,7 +121,7 @@ def source_of(secret: str) -> ingest.SourceRef:
 
 
 def ensure_targets(schedule: Schedule, *, port: int) -> dict[str, int]:
-    """Replica -> id of its target; scraped from the demo's own pages once they are served on `port`."""
+    """Replica -> id of its target, asked for the demo's own pages on `port`; 0: none are served, so do not ask."""
     return {
         replica: ingest.ensure_target(
             spec=ingest.TargetSpec(

@@ -1,4 +1,4 @@
-"""One replica's recorded pages, continued from copy to copy: counters go on, restarts recur, between copies all is idle.
+"""One replica's recorded pages, continued from copy to copy: counters go on, restarts recur, in between all is idle.
 
 A recording holds one or more lives of the process. The last life of a copy goes on as the first life of the next one:
 its counters continue where they stood, with the same start of the process.
@@ -61,21 +61,20 @@ class EngineTrack:
 
     def scrapes(self, starts: list[int], first_process_start: float, since: int, until: int) -> Iterator[Scrape]:
         """Every scrape in (since, until], also the idle ones between copies, every 15 s."""
-        now = since
         for copy, start in enumerate(starts):
-            follows = starts[copy + 1] if copy + 1 < len(starts) else until + INTERVAL_SECONDS
+            follows = starts[copy + 1] if copy + 1 < len(starts) else until + 2 * INTERVAL_SECONDS
             if follows + self.moments[-1] < since or start > until:
                 continue
             if copy == 0:
                 idle = _idle(self.sample(0, 0, starts, first_process_start))
-                yield from _repeated(idle, now, min(start + self.moments[0], until + INTERVAL_SECONDS))
+                yield from _repeated(idle, since, start + self.moments[0], until)
             for place, moment in enumerate(self.moments):
                 if since < start + moment <= until:
                     sample = self.sample(place, copy, starts, first_process_start)
                     yield Scrape(datetime.fromtimestamp(start + moment, UTC), sample)
             idle = _idle(self.sample(len(self.moments) - 1, copy, starts, first_process_start))
             after = max(start + self.moments[-1], since)
-            yield from _repeated(idle, after, min(follows + self.moments[0], until + INTERVAL_SECONDS))
+            yield from _repeated(idle, after, follows + self.moments[0], until)
 
     def place_at(self, seconds: float) -> int | None:
         """The sample that shows `seconds` after the start; None in an outage and before the first one."""
@@ -93,8 +92,10 @@ def _life(recorded: EngineSample, process_start: float, ahead: int) -> Life:
     return Life(process_start, process_start + loading, ahead)
 
 
-def _repeated(sample: EngineSample, after: int, before: int) -> Iterator[Scrape]:
-    for moment in range(after + INTERVAL_SECONDS, before - INTERVAL_SECONDS // 2, INTERVAL_SECONDS):
+def _repeated(sample: EngineSample, after: int, before: int, until: int) -> Iterator[Scrape]:
+    """The same every 15 s behind `after`, clear of what comes at `before`, and not past `until`."""
+    end = min(before - INTERVAL_SECONDS // 2, until + 1)
+    for moment in range(after + INTERVAL_SECONDS, end, INTERVAL_SECONDS):
         yield Scrape(datetime.fromtimestamp(moment, UTC), sample)
 
 

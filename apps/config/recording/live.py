@@ -19,6 +19,7 @@ BATCH = 512
 """LiteLLM's generic callback sends at most so many payloads at once, and at least every few seconds."""
 
 FLUSH_SECONDS = 5.0
+SAY_EVERY_SECONDS = 60.0
 _TIMEOUT_SECONDS = 30.0
 
 
@@ -51,44 +52,48 @@ class Gateway:
 
 
 def run_live(demo: Demo, *, server: str, say: Say) -> None:
-    """Catch up with now, then go on for ever."""
+    """Catch up with now, then go on until the process is stopped; then the engines are asked no more."""
     schedule = prepare(demo, say=say)
     state = demo.state()
     assert state is not None
     pages = PagesServer(schedule, port=state.port)
     pages.start()
+    session = requests.Session()
+    session.trust_env = False
     try:
         state = replace(state, port=pages.port)
         state.save(demo.state_path)
-        ensure_targets(schedule, port=pages.port)
         say(f"engines' pages at http://127.0.0.1:{pages.port}/<replica>/metrics")
-        session = requests.Session()
-        session.trust_env = False
         _go_on(demo, schedule, state, Gateway(server, api_key(demo), session), say)
     finally:
         pages.stop()
+        ensure_targets(schedule, port=0)
 
 
 def _go_on(demo: Demo, schedule: Schedule, state: DemoState, gateway: Gateway, say: Say) -> None:
     complained = ""
+    sent, told = 0, float("-inf")
     while True:
+        if time.monotonic() - told > SAY_EVERY_SECONDS:
+            ensure_targets(schedule, port=state.port)
+            if sent:
+                say(f"{sent:,} records posted")
+            sent, told = 0, time.monotonic()
         until = int(time.time())
         try:
-            sent = _send(schedule, state.until, until, gateway)
+            sent += post_due(schedule, state.until, until, gateway)
         except NotTaken as problem:
             if str(problem) != complained:
                 say(f"{problem}; trying again")
             complained = str(problem)
         else:
             complained = ""
-            if sent:
-                say(f"{sent} records posted")
             state = replace(state, until=until)
             state.save(demo.state_path)
         time.sleep(FLUSH_SECONDS)
 
 
-def _send(schedule: Schedule, since: int, until: int, gateway: Gateway) -> int:
+def post_due(schedule: Schedule, since: int, until: int, gateway: Gateway) -> int:
     """Post all that is due in (since, until]. Sent again after a failure, nothing counts twice: the server tells."""
     sent = 0
     for path, lines in (

@@ -33,7 +33,7 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Player:
-    """A recording, `shift` seconds later than it was. Shifted ids get a tag, so that they never meet the recorded ones."""
+    """A recording, `shift` seconds later than it was. Shifted ids get a tag, so that they never meet recorded ones."""
 
     recording: Recording
     source: services.SourceRef
@@ -78,12 +78,12 @@ def replay(path: Path, *, speed: float | None, shift_to_now: bool, say: Say) -> 
     ends = time.time() + (duration / speed if speed else 0.0)
     shift = int(ends) - recording.end if shift_to_now or speed else 0
     source = services.SourceRef(kind="litellm", name=path.resolve().name, scope="")
+    services.mark_recording(kinds=[source.kind, "outcomes"], name=source.name, scope=source.scope)
     player = Player(recording, source, _targets(recording), shift)
     if speed:
         result = _in_time(player, speed, duration, say)
     else:
         result = player.play(float("-inf"), float("inf"))
-    services.mark_recording(scope="", name=source.name)
     return result
 
 

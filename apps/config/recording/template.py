@@ -17,7 +17,7 @@ _ID_FIELDS = ("id", "litellm_call_id", "trace_id", "session_id")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """`pieces[i]` stands before slot i. A slot is a time in whole seconds, or None: here the copy's tag is added to an id.
+    """`pieces[i]` stands before slot i: a time in whole seconds, or None where the copy's tag is added to an id.
 
     Fractions of seconds stay in the pieces, so that a shift by whole seconds leaves every latency as it was, exactly.
     """

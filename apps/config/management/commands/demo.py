@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser
 from pathlib import Path
+from signal import SIGTERM, signal
 from typing import Any
 
 from django.conf import settings
@@ -33,6 +35,7 @@ class Command(BaseCommand):
             self.stdout.write(f"demo: {text}")
             self.stdout.flush()
 
+        signal(SIGTERM, lambda *_: sys.exit(0))
         try:
             if options["prepare"]:
                 prepare(demo, say=say)
