@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import cast
 
-from django.db.models import Max
+from django.db.models import Max, QuerySet, Value
 
-from apps.catalog.domain.aliases import KINDS, AliasRow, Resolver
+from apps.catalog.domain.aliases import KINDS, AliasRow, Kind, Resolver
 from apps.catalog.domain.document import as_document
 from apps.catalog.domain.nouns import (
     NOBODY,
@@ -35,6 +36,7 @@ from apps.catalog.models import (
     Endpoint,
     GpuType,
     InferenceModel,
+    Noun,
     Price,
     Replica,
     Team,
@@ -66,6 +68,7 @@ __all__ = [
     "scrape_addresses",
     "teams",
     "unclaimed",
+    "unclaimed_count",
 ]
 
 
@@ -216,16 +219,30 @@ def document() -> dict[str, object]:
 
 def unclaimed() -> list[Unclaimed]:
     """What ingest met and nobody has named yet, by kind and slug."""
+    rows = sorted(_unclaimed_rows(), key=lambda row: (KINDS.index(row[0]), row[2]))
     raws: dict[tuple[str, int], list[str]] = {}
-    for alias in aliases():
-        known = raws.setdefault((alias.kind, alias.target_id), [])
-        if alias.raw not in known:
-            known.append(alias.raw)
-    return [
-        Unclaimed(kind, row.pk, row.slug, row.name, tuple(raws.get((kind, row.pk), ())), row.created_at)
+    if rows:
+        for alias in aliases():
+            known = raws.setdefault((alias.kind, alias.target_id), [])
+            if alias.raw not in known:
+                known.append(alias.raw)
+    return [Unclaimed(kind, pk, slug, name, tuple(raws.get((kind, pk), ())), at) for kind, pk, slug, name, at in rows]
+
+
+def unclaimed_count() -> int:
+    return _unclaimed_rows().count()
+
+
+def _unclaimed_rows() -> QuerySet[Noun, tuple[Kind, int, str, str, datetime]]:
+    first, *others = (
+        TABLES[kind]
+        ._default_manager.filter(claimed=False)
+        .order_by()
+        .annotate(kind=Value(kind))
+        .values_list("kind", "pk", "slug", "name", "created_at")
         for kind in KINDS
-        for row in TABLES[kind]._default_manager.filter(claimed=False)
-    ]
+    )
+    return first.union(*others, all=True)
 
 
 def scrape_addresses() -> list[ScrapeAddress]:

@@ -27,7 +27,7 @@ ROWS = 50
 @require_GET
 def first_page(request: HttpRequest) -> HttpResponse:
     """What waits to be claimed, or else the teams."""
-    if catalog.unclaimed():
+    if catalog.unclaimed_count():
         return redirect("catalog-unclaimed")
     return redirect("catalog-section", "teams")
 

@@ -26,7 +26,7 @@ class Tab:
 def page_context(request: HttpRequest, tab: str, **more: object) -> dict[str, object]:
     """`tab` is a section's slug, or unclaimed, prices or history."""
     viewer = viewer_of(request)
-    waiting = len(catalog.unclaimed())
+    waiting = catalog.unclaimed_count()
     tabs = [Tab(f"To claim ({waiting})" if waiting else "To claim", reverse("catalog-unclaimed"), tab == "unclaimed")]
     tabs += [Tab(s.title, reverse("catalog-section", args=[s.slug]), tab == s.slug) for s in SECTIONS]
     tabs += [
