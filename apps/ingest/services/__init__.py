@@ -14,10 +14,11 @@ from apps.ingest.services.engines import (
 from apps.ingest.services.outcomes import ingest_outcomes
 from apps.ingest.services.partitions import maintain_partitions
 from apps.ingest.services.rejects import discard_reject, edit_and_resubmit, resubmit_reject
-from apps.ingest.services.requests import ingest_requests
+from apps.ingest.services.requests import REQUEST_KINDS, ingest_requests
 from apps.ingest.services.sources import mark_recording
 
 __all__ = [
+    "REQUEST_KINDS",
     "BatchAnswer",
     "RecordAnswer",
     "ScrapeResult",

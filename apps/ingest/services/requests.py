@@ -35,6 +35,8 @@ TOLD_REJECTED = 1_000
 ATTEMPTS = 6
 _SNIFFED_BYTES = 64 << 10
 T = TypeVar("T")
+REQUEST_KINDS = tuple(REQUEST_SOURCES)
+"""Formats of requests, by the names of their sources."""
 
 
 def ingest_requests(

@@ -15,10 +15,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.core.errors import InvalidInput
 from apps.ingest.domain.bodies import blocks_of, decompressed, sniffed_encoding
-from apps.ingest.services import BatchAnswer, SourceRef, ingest_outcomes, ingest_requests
-from apps.ingest.sources.registry import REQUEST_SOURCES
+from apps.ingest.services import REQUEST_KINDS, BatchAnswer, SourceRef, ingest_outcomes, ingest_requests
 
-FORMATS = ("auto", *REQUEST_SOURCES, "outcomes")
+FORMATS = ("auto", *REQUEST_KINDS, "outcomes")
 SHOWN_PROBLEMS = 20
 WIDTH = 28
 
