@@ -51,7 +51,9 @@ def micros(column: Sequence[Any]) -> Floats:
 
 
 def _micros(seconds: Floats) -> Floats:
-    micros: Floats = np.rint(seconds * limits.SECOND_US)
+    # What is too far away to be a time becomes infinite, and fails a bound.
+    with np.errstate(over="ignore"):
+        micros: Floats = np.rint(seconds * limits.SECOND_US)
     return micros
 
 
