@@ -35,6 +35,7 @@ pytestmark = pytest.mark.django_db
 
 TEN = datetime(2026, 5, 4, 10, tzinfo=UTC)
 NOW = TEN + timedelta(hours=4)
+MINUTE = timedelta(minutes=1)
 DAY = Window(TEN, TEN + timedelta(hours=3))
 TABLES: list[type[Model]] = [UsageHour, ReplicaHour, TaskHour, TaskPieces, TaskCohort, TaskShare, CallLink]
 
@@ -66,15 +67,13 @@ def send(*records: dict[str, Any], now: datetime = NOW) -> None:
 
 def decide(*outcomes: tuple[str, bool, float]) -> None:
     """(task, accepted, minutes after ten), with a minute of review each."""
-    body = "\n".join(
-        json.dumps(
-            {"task_id": task, "accepted": accepted, "review_minutes": 1, "decided_at": (TEN + timedelta(minutes=at)).isoformat()}
-        )
+    lines = [
+        {"task_id": task, "accepted": accepted, "review_minutes": 1, "decided_at": (TEN + at * MINUTE).isoformat()}
         for task, accepted, at in outcomes
-    )  # fmt: skip
-    assert (
-        ingest.ingest_outcomes(source=ingest.SourceRef("test", "outcomes"), body=body.encode(), now=NOW).rejected == 0
-    )
+    ]
+    body = "\n".join(map(json.dumps, lines)).encode()
+    answer = ingest.ingest_outcomes(source=ingest.SourceRef("test", "outcomes"), body=body, now=NOW)
+    assert answer.rejected == 0, answer.results
 
 
 def fold(now: datetime = NOW) -> list[datetime]:
@@ -110,7 +109,7 @@ def works() -> dict[tuple[datetime, Work], int]:
 
 
 def traffic(chance: random.Random) -> list[dict[str, Any]]:
-    """Three hours of calls with retries and fallbacks, of tasks with tries again, many of them across an hour's edge."""
+    """Three hours of calls with retries and fallbacks, of tasks with tries again, many across an hour's edge."""
     out = []
     for number in range(60):
         start = chance.choice([chance.uniform(0, 179), 60 + chance.uniform(-3, 3), 120 + chance.uniform(-3, 3)])
