@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --no-compile --constraint constraints.txt
+# Compiled once, side by side, and without the thousands of files of which only one script is ever served.
+COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(plotly|_plotly_utils|tests?)/'
 DEMO ?= 1
 TESTS ?=
 
@@ -14,6 +16,7 @@ help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(VENV)/runtime ## Start everything and open to sign in; DEMO=0 starts empty, without the recording
+	@$(COMPILE) apps
 	@DEMO=$(DEMO) exec $(BIN)/python manage.py run
 
 demo: ## The same with the recording of two engines laid out over the last week, whatever DEMO says
@@ -46,14 +49,17 @@ $(VENV)/bin/python:
 $(VENV)/runtime: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing the packages that running needs ..."
 	@$(INSTALL) --editable .
+	@$(COMPILE) $(VENV)/lib
 	@touch $@
 
 $(VENV)/test: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing the packages that tests need ..."
 	@$(INSTALL) --editable '.[test]'
+	@$(COMPILE) $(VENV)/lib
 	@touch $@ $(VENV)/runtime
 
 $(VENV)/dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing the packages that linting needs ..."
 	@$(INSTALL) --editable '.[test,dev]'
+	@$(COMPILE) $(VENV)/lib
 	@touch $@ $(VENV)/test $(VENV)/runtime

@@ -25,7 +25,8 @@ def _web() -> Program:
     host = f"[{settings.BIND}]" if ":" in settings.BIND else settings.BIND
     options = ["--bind", f"{host}:{settings.PORT}", "--preload", "--worker-class", "gthread"]
     options += ["--workers", str(settings.WEB_WORKERS), "--threads", "4", "--timeout", "120"]
-    options += ["--graceful-timeout", "1", "--keep-alive", "5", "--limit-request-line", "8190"]
+    # Gateways flush every few seconds: their connections should not close just as the next batch is sent.
+    options += ["--graceful-timeout", "1", "--keep-alive", "75", "--limit-request-line", "8190"]
     options += ["--log-level", "warning", "--no-control-socket"]
     return Program("web", (sys.executable, "-m", "gunicorn", *options, "apps.config.wsgi:application"))
 
