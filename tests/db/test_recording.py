@@ -6,6 +6,7 @@ import gzip
 import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 
 from apps.core.time import Window
 from apps.ingest import selectors, services
+from apps.ingest.domain.engine_sample import Scrape
 from apps.ingest.models import ArrivalHour
+from apps.ingest.sources.vllm import read_page
 
 RECORDING = Path(__file__).parents[2] / "recordings" / "two-engines"
 ENGINES: dict[str, dict[str, Any]] = json.loads((RECORDING / "expected.json").read_text())["engines"]
@@ -44,6 +47,7 @@ MAXIMA = {
 SCRAPES = {"scrapes", "first", "last", "counter_resets"}
 
 
+@cache
 def pages(replica: str) -> list[tuple[datetime, bytes]]:
     files = sorted((RECORDING / "metrics" / replica).glob("*.prom.gz"))
     return [
@@ -100,7 +104,17 @@ def test_every_engine_figure_of_the_recording(recorded: Window) -> None:
                 assert len(histogram.counts) == len(histogram.bounds) + 1
 
 
-def test_restart_makes_one_down_and_one_load_span(recorded: Window) -> None:
+@pytest.fixture
+def around_the_restart(db: None) -> Window:
+    """The scrapes of granite-small-0 from five before its outage to five behind it."""
+    target = services.ensure_target(spec=services.TargetSpec(name="granite-small-0", url=""))
+    for at, page in pages("granite-small-0")[50:60]:
+        assert services.store_scrape(target_id=target, page=page, at=at).stored
+    return Window.hour(pages("granite-small-0")[50][0])
+
+
+def test_restart_makes_one_down_and_one_load_span(around_the_restart: Window) -> None:
+    recorded = around_the_restart
     spans = selectors.engine_spans(recorded)
     last_good = datetime(2026, 11, 30, 7, 46, 23, tzinfo=UTC)
     process_start = datetime(2026, 11, 30, 7, 46, 53, 10_000, tzinfo=UTC)
@@ -112,24 +126,23 @@ def test_restart_makes_one_down_and_one_load_span(recorded: Window) -> None:
     restarted = [row for row in selectors.engine_minutes(recorded) if row.restarted_at]
     assert [(row.target, row.restarted_at) for row in restarted] == [("granite-small-0", process_start)]
     small = selectors.engine_minutes(recorded, ["granite-small-0"])
-    # 2112 s from first to last scrape, less the gap of 121 s that nothing covers.
-    assert sum(row.covered_seconds for row in small) == pytest.approx(2112 - 121)
+    # From the first of these to the last, less the gap of 121 s that nothing covers.
+    whole = (pages("granite-small-0")[59][0] - pages("granite-small-0")[50][0]).total_seconds()
+    assert sum(row.covered_seconds for row in small) == pytest.approx(whole - 121)
 
 
-def test_the_same_pages_again_change_nothing(recorded: Window) -> None:
+def test_the_same_pages_again_change_nothing(around_the_restart: Window) -> None:
+    recorded = around_the_restart
     before = (selectors.engine_minutes(recorded), selectors.engine_spans(recorded), selectors.targets())
     versions = dict(ArrivalHour.objects.values_list("hour", "version"))
     for target in selectors.targets():
-        for at, page in pages(target.name)[-40:]:
+        for at, page in pages(target.name)[45:60]:
             assert not services.store_scrape(target_id=target.id, page=page, at=at).stored
     assert (selectors.engine_minutes(recorded), selectors.engine_spans(recorded), selectors.targets()) == before
     assert dict(ArrivalHour.objects.values_list("hour", "version")) == versions
 
 
 def test_in_bulk_as_one_by_one(recorded: Window) -> None:
-    from apps.ingest.domain.engine_sample import Scrape
-    from apps.ingest.sources.vllm import read_page
-
     singly = {name: selectors.engine_minutes(recorded, [name]) for name in ENGINES}
     for replica in ENGINES:
         target = services.ensure_target(spec=services.TargetSpec(name=f"{replica}-bulk", url=""))

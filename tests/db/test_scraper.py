@@ -16,7 +16,7 @@ import pytest
 from django.db import connection, connections
 
 from apps.core.time import Window
-from apps.ingest import selectors, services
+from apps.ingest import selectors, services, tasks
 from apps.ingest.fetch import Failure, FetchProblem, Page, fetch_page, fetch_pages
 from apps.ingest.models import ArrivalHour, Target
 
@@ -290,3 +290,10 @@ def test_partitions_are_made_ahead_and_dropped_by_retention(target: datetime) ->
         cursor.execute("SELECT to_regclass(%s)", [f"ingest_request_{target + timedelta(days=3):%Y%m%d}"])
         assert cursor.fetchone()[0] is not None
     assert services.maintain_partitions(now=target, request_days=None, engine_days=None) == []
+
+
+def test_the_timetable_calls_the_services(server: str, target: datetime) -> None:
+    services.replace_targets(targets=[services.TargetSpec("t", f"{server}/good")])
+    tasks.scrape_targets()
+    tasks.maintain_partitions()
+    assert selectors.targets()[0].healthy is True

@@ -7,7 +7,7 @@ page, so that reading a page costs one dictionary look-up and one `float` a line
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from apps.ingest.domain.engine_sample import EngineSample, GaugePoint, HistogramPoint, PageProblem
@@ -178,46 +178,59 @@ class TableReader:
             if series.part != "_created":
                 name = series.metric.name
                 best[name] = min(series.rank, best.get(name, series.rank))
-        counters: dict[str, dict[str, float]] = {}
-        gauges: dict[str, list[float]] = {}
-        means: set[str] = set()
-        buckets: dict[tuple[str, str], list[tuple[float, float]]] = {}
-        sums: dict[tuple[str, str], float] = {}
-        counts: dict[tuple[str, str], float] = {}
-        start: float | None = None
-        created: float | None = None
+        values = _Values()
         for series, value in found.items():
-            kind = series.metric.kind
             if series.part == "_created":
-                if series.model:
-                    created = value if created is None else min(created, value)
-            elif series.rank != best[series.metric.name]:
-                continue  # another spelling of the same metric is on the page too
-            elif kind is Kind.COUNTER:
-                if value >= 0:
-                    counters.setdefault(series.name, {}).setdefault(series.key, value)
-            elif kind is Kind.HISTOGRAM:
-                where = (series.name, series.key)
-                if series.part == "_bucket":
-                    buckets.setdefault(where, []).append((series.bound, value))
-                else:
-                    (sums if series.part == "_sum" else counts)[where] = value
-            elif kind is Kind.PROCESS_START:
-                start = value
-            else:
-                gauges.setdefault(series.name, []).append(series.constant if series.constant is not None else value)
-                if kind is Kind.GAUGE_MEAN:
-                    means.add(series.name)
+                values.add_created(series, value)
+            elif series.rank == best[series.metric.name]:  # else another spelling of the metric is on the page too
+                values.add(series, value)
         return EngineSample(
             engine=self._engine,
             model=", ".join(sorted({series.model for series in found if series.model})),
-            process_start=start,
-            created=created,
-            gauges={name: _gauge(values, name in means) for name, values in gauges.items()},
-            counters=counters,
-            histograms=_histograms(buckets, sums, counts),
+            process_start=values.process_start,
+            created=values.created,
+            gauges={name: _gauge(of_engines, name in values.means) for name, of_engines in values.gauges.items()},
+            counters=values.counters,
+            histograms=_histograms(values.buckets, values.sums, values.counts),
             notes=tuple(notes),
         )
+
+
+@dataclass(slots=True)
+class _Values:
+    """What a page says, sorted by kind. Histogram parts are by (name, key)."""
+
+    process_start: float | None = None
+    created: float | None = None
+    counters: dict[str, dict[str, float]] = field(default_factory=dict)
+    gauges: dict[str, list[float]] = field(default_factory=dict)
+    means: set[str] = field(default_factory=set)
+    buckets: dict[tuple[str, str], list[tuple[float, float]]] = field(default_factory=dict)
+    sums: dict[tuple[str, str], float] = field(default_factory=dict)
+    counts: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def add_created(self, series: _Series, value: float) -> None:
+        """The oldest of the engine's own: series without a model (HTTP) are made when they are first needed."""
+        if series.model:
+            self.created = value if self.created is None else min(self.created, value)
+
+    def add(self, series: _Series, value: float) -> None:
+        kind = series.metric.kind
+        if kind is Kind.HISTOGRAM:
+            where = (series.name, series.key)
+            if series.part == "_bucket":
+                self.buckets.setdefault(where, []).append((series.bound, value))
+            else:
+                (self.sums if series.part == "_sum" else self.counts)[where] = value
+        elif kind is Kind.COUNTER:
+            if value >= 0:
+                self.counters.setdefault(series.name, {})[series.key] = value
+        elif kind is Kind.PROCESS_START:
+            self.process_start = value
+        else:
+            self.gauges.setdefault(series.name, []).append(value if series.constant is None else series.constant)
+            if kind is Kind.GAUGE_MEAN:
+                self.means.add(series.name)
 
 
 def _exposed(kind: Kind, stem: str, rank: int) -> Iterator[tuple[int, str, str]]:
