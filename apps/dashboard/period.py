@@ -10,11 +10,11 @@ from typing import Literal
 from apps.core.query import Bucket
 from apps.core.time import DAY, HOUR, Window, day_floor, hour_floor
 
-DEFAULT = "7d"
 LONGEST = timedelta(days=400)
 _EXAMPLES = "use e.g. range=7d, or from=2026-01-01 and to=2026-01-31"
 
 Key = Literal["1h", "6h", "24h", "7d", "28d", "90d", "today", "mtd", "last-month", "custom"]
+DEFAULT: Key = "7d"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def parse(query: Mapping[str, str], now: datetime, default: Key = DEFAULT) -> Pe
             kept = {name: query[name] for name in ("from", "to") if query.get(name)}
     elif asked := query.get("range"):
         if asked in _NAMES:
-            key = asked  # type: ignore[assignment]
+            key = asked
             exact = _preset(key, now)
             if key != default:
                 kept["range"] = key

@@ -202,7 +202,16 @@ def _charts(
         charts.lines("running", "Requests running, most", times, series(lambda p: p.running_max), _whole, **whole),
         charts.lines("waiting", "Requests waiting, most", times, series(lambda p: p.waiting_max), _whole, **whole),
         charts.lines("prefix", "Prefix-cache hits of tokens looked up", times, hits, words.share, **rate),
-        charts.lines("drafts", "Draft acceptance of proposed tokens", times, drafts, words.share, **rate),
+        charts.lines(
+            "drafts",
+            "Draft acceptance of proposed tokens",
+            times,
+            drafts,
+            words.share,
+            short=True,
+            tickformat=".0%",
+            hover="%{y:.1%}",
+        ),
         charts.lines("preemptions", "Preemptions", times, series(lambda p: p.preemptions), _whole, **whole),
     ]
     return [chart for chart in drawn if chart.rows]

@@ -24,6 +24,7 @@ from apps.dashboard.pages.parts import (
     by_bucket,
     finished,
     known,
+    none_is_zero,
     quantile_figure,
     rate,
     starts_of,
@@ -111,6 +112,7 @@ def _figures(
     cost, cost_before = costs
     starts = finished(state)
     rows = [buckets.get(start) for start in starts]
+    counts = [(buckets.get(start), none_is_zero(state, start)) for start in starts]
     spent = KeyFigure(
         label="Cost of its requests",
         value=money_words(shared(cost), cost.currency, at_least=cost.partial),
@@ -138,7 +140,7 @@ def _figures(
             value=words.compact(usage.calls),
             note=f"client requests, in {words.compact(usage.attempts)} attempts",
             change=relative(usage.calls, before.calls) if before else None,
-            spark=[row.calls if row else None for row in rows],
+            spark=[row.calls if row else nothing for row, nothing in counts],
             url=state.url("/requests"),
             term="requests",
         ),
@@ -156,7 +158,7 @@ def _figures(
             value=words.compact(tokens),
             note=_cached(usage),
             change=relative(tokens, before.input_tokens + before.output_tokens) if before else None,
-            spark=[row.input_tokens + row.output_tokens if row else None for row in rows],
+            spark=[row.input_tokens + row.output_tokens if row else nothing for row, nothing in counts],
             term="tokens",
         ),
     ]
@@ -206,15 +208,15 @@ def _charts(
     say_count: Callable[[float], str] = words.compact
     return [
         charts.stacked_bars("requests", f"Client requests per {when.bucket}", times, requests, say_count),
-        charts.lines("ttft", "Time to first token", times, ttft, words.seconds, short=True),
+        charts.lines("ttft", "Time to first token, seconds", times, ttft, words.seconds, short=True),
         charts.stacked_bars("cost", f"Cost per {when.bucket}, {currency or 'USD'}", times, cost, dollars, **axis),
     ]
 
 
 def _waste(state: PageState, cost: Cost) -> list[Waste]:
     whole = known(shared(cost))
-    parts = (
-        ("Retries", "the same model again", cost.work[Work.RETRY], {"work": "retry"}),
+    parts: tuple[tuple[str, str, Money, dict[str, str]], ...] = (
+        ("Retries", "the same model again", cost.work[Work.RETRY], {}),
         ("Fallbacks", "the gateway went on to another model", cost.work[Work.FALLBACK], {}),
         ("Escalations", "the client tried again on another model", cost.work[Work.ESCALATION], {}),
         ("Aborted", "the client hung up", cost.status[StatusGroup.ABORTED], {"outcome": "aborted"}),
@@ -224,7 +226,7 @@ def _waste(state: PageState, cost: Cost) -> list[Waste]:
     for name, meaning, amount, query in parts:
         part = known(amount)
         share = part / whole if part is not None and whole else None
-        url = state.url("/requests", **query) if "outcome" in query else ""
+        url = state.url("/requests", **query) if query else ""
         rows.append(Waste(name, meaning, amount, share, url))
     waste = known(cost.waste)
     share = waste / whole if waste is not None and whole else None

@@ -23,6 +23,7 @@ from apps.dashboard.pages.parts import (
     by_bucket,
     finished,
     known,
+    none_is_zero,
     quantile_figure,
     rate,
     starts_of,
@@ -72,13 +73,14 @@ class _Sums:
 
 def build(state: PageState) -> Overview:
     sums = _read(state)
+    is_empty = sums.usage is None and not sums.cost.seconds
     return Overview(
-        answer=_answer(state, sums),
+        answer="" if is_empty else _answer(state, sums),
         figures=_figures(state, sums),
         latencies=_latencies(state, sums),
         chart=spend_chart(state, sums.costs, sums.cost_before),
         table=groups.table(state, _grouping(state), sums.cost, sums.cost_before, sums.usage),
-        is_empty=sums.usage is None and isinstance(sums.cost.amount, Unknown) and not sums.cost.seconds,
+        is_empty=is_empty,
     )
 
 
@@ -150,6 +152,7 @@ def _traffic(state: PageState, sums: _Sums) -> list[KeyFigure]:
     usage, before = sums.usage, sums.usage_before
     buckets = by_bucket(sums.usages)
     rows = [buckets.get(start) for start in finished(state)]
+    counts = [(buckets.get(start), none_is_zero(state, start)) for start in finished(state)]
     if usage is None:
         nothing = Unknown(NO_REQUESTS)
         return [KeyFigure(label, nothing) for label in ("Requests", "Tokens", "Error rate")]
@@ -161,7 +164,7 @@ def _traffic(state: PageState, sums: _Sums) -> list[KeyFigure]:
             value=words.compact(usage.calls),
             note=f"client requests, in {words.compact(usage.attempts)} attempts",
             change=relative(usage.calls, before.calls) if before else None,
-            spark=[row.calls if row else None for row in rows],
+            spark=[row.calls if row else nothing for row, nothing in counts],
             url=state.url("/requests"),
             term="requests",
         ),
@@ -170,7 +173,7 @@ def _traffic(state: PageState, sums: _Sums) -> list[KeyFigure]:
             value=words.compact(tokens),
             note=f"{words.compact(usage.input_tokens)} in, {words.compact(usage.output_tokens)} out",
             change=relative(tokens, before.input_tokens + before.output_tokens) if before else None,
-            spark=[row.input_tokens + row.output_tokens if row else None for row in rows],
+            spark=[row.input_tokens + row.output_tokens if row else nothing for row, nothing in counts],
             url=state.url("/models"),
             term="tokens",
         ),

@@ -94,6 +94,11 @@ def starts_of(window: Window, bucket: Bucket, until: datetime) -> list[datetime]
     return [start for start in bucket_starts(window, bucket) if start <= until]
 
 
+def none_is_zero(state: PageState, start: datetime) -> float | None:
+    """What a count is in a bucket without a row: zero among the hours that have facts, unknown outside them."""
+    return 0.0 if state.facts is not None and state.facts.start <= start < state.facts.end else None
+
+
 def finished(state: PageState) -> list[datetime]:
     """Starts of the range's buckets without the one that is not over: half a day would read as a fall."""
     when = state.period

@@ -22,7 +22,8 @@ def moved(ratio: float) -> str:
     """A relative change inside a sentence: up 9 %."""
     if abs(ratio) < 0.005:
         return "unchanged"
-    return f"{'up' if ratio > 0 else 'down'} {abs(ratio) * 100:.0f} %"
+    percent = abs(ratio) * 100
+    return f"{'up' if ratio > 0 else 'down'} {percent:.{0 if percent >= 10 else 1}f} %"
 
 
 def places(total: Decimal | Unknown) -> int:

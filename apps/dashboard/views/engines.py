@@ -22,4 +22,5 @@ def page(request: HttpRequest) -> HttpResponse:
         heading="Engines",
         answer=shown.answer,
         with_charts=True,
+        with_compare=False,
     )

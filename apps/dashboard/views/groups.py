@@ -12,8 +12,10 @@ from apps.core.query import NONE_GIVEN
 from apps.dashboard.access import require
 from apps.dashboard.pages import group, groups
 from apps.dashboard.pages.overview import spend_chart
+from apps.dashboard.pages.parts import known
 from apps.dashboard.pages.wording import money_words, places
 from apps.dashboard.state import PageState, read
+from apps.dashboard.views.exports import export_links
 from apps.dashboard.views.respond import respond
 from apps.dashboard.views.tables import group_view
 from apps.rollups import selectors as rollups
@@ -36,7 +38,7 @@ def table(request: HttpRequest, dimension: groups.Grouping) -> HttpResponse:
         "compared": when.before is not None,
         "chart": spend_chart(state, costs),
         "is_empty": not used and not total.seconds,
-        "sort": state.choices["sort"],
+        "exports": export_links(state, "costs", dimension),
     }
     return respond(
         request,
@@ -51,8 +53,8 @@ def table(request: HttpRequest, dimension: groups.Grouping) -> HttpResponse:
 
 def _answer(dimension: groups.Grouping, data: groups.GroupTable, currency: str) -> str:
     """Who cost most, and how many there are."""
-    dearest = max((row for row in data.rows if row.cost), key=lambda row: row.cost, default=None)  # type: ignore[type-var, return-value]
-    if dearest is None:
+    dearest = max(data.rows, key=lambda row: known(row.cost) or 0.0, default=None)
+    if dearest is None or not known(dearest.cost):
         return ""
     cost = money_words(dearest.cost, currency)
     return f"{dearest.name} costs most of {len(data.rows)} {dimension}s: {cost} of busy GPU time."

@@ -26,7 +26,9 @@ def page(request: HttpRequest) -> HttpResponse:
     state = _state(request)
     shown = health.build(state)
     context = {"page": shown, "catalog_url": reverse("catalog")}
-    return respond(request, state, "pages/health.html", context, heading="Data health", answer=shown.answer)
+    return respond(
+        request, state, "pages/health.html", context, heading="Data health", answer=shown.answer, with_compare=False
+    )
 
 
 def _state(request: HttpRequest) -> PageState:

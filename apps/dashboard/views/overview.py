@@ -8,6 +8,7 @@ from apps.dashboard.access import require
 from apps.dashboard.pages import groups, overview
 from apps.dashboard.pages.health import freshness
 from apps.dashboard.state import read
+from apps.dashboard.views.exports import export_links
 from apps.dashboard.views.respond import respond
 from apps.dashboard.views.tables import group_view
 
@@ -22,6 +23,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "currency": shown.table.total.currency,
         "compared": state.period.before is not None,
         "freshness": freshness(state),
+        "exports": export_links(state, "costs", state.choices["by"]),
     }
     return respond(
         request, state, "pages/overview.html", context, heading="Overview", answer=shown.answer, with_charts=True

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
 
+from apps.core.query import Dimension
 from apps.dashboard.access import require
 from apps.dashboard.pages import requests
 from apps.dashboard.state import read
 from apps.dashboard.views.respond import Option, respond
 
-DIMENSIONS = ("team", "endpoint", "model", "replica")
+DIMENSIONS: tuple[Dimension, ...] = ("team", "endpoint", "model", "replica")
 
 
 @require("costs")
@@ -30,7 +31,7 @@ def page(request: HttpRequest) -> HttpResponse:
             Option("with a task", state.url(tasks="yes"), tasks == "yes"),
         ],
     }
-    return respond(request, state, "pages/requests.html", context, heading="Requests")
+    return respond(request, state, "pages/requests.html", context, heading="Requests", with_compare=False)
 
 
 @require("costs")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 
 from apps.dashboard import filters
 from apps.dashboard import format as words
+from apps.dashboard.examples import examples
 from apps.dashboard.period import PRESETS, Period
 from apps.dashboard.state import PageState
 
@@ -82,6 +85,7 @@ def respond(
     heading: str,
     answer: str = "",
     with_range: bool = True,
+    with_compare: bool = True,
     with_charts: bool = False,
 ) -> HttpResponse:
     """The page, or its panel when HTMX asks for it (but whole again when it restores history)."""
@@ -93,9 +97,13 @@ def respond(
         "answer": answer,
         "panel_template": template,
         "has_charts": with_charts,
-        "ranges": _ranges(state) if with_range else None,
+        "ranges": _ranges(state, with_compare) if with_range else None,
         "filtering": _filtering(state),
         "chips": _chips(state),
+        "compares": with_compare,
+        "nearest": _nearest(state),
+        "examples": examples(f"{request.scheme}://{request.get_host()}", state.now),
+        "settings_url": reverse("settings") if state.viewer.can("settings") else "",
         "refresh_seconds": 30 if state.period.live and with_range else 0,
     }
     response = render(request, "fragment.html" if is_fragment else "page.html", merged)
@@ -103,7 +111,7 @@ def respond(
     return response
 
 
-def _ranges(state: PageState) -> Ranges:
+def _ranges(state: PageState, with_compare: bool) -> Ranges:
     groups: dict[str, list[RangeLink]] = {}
     for preset in PRESETS:
         url = state.url(**{"range": preset.key, "from": None, "to": None})
@@ -115,16 +123,26 @@ def _ranges(state: PageState) -> Ranges:
         compare=[
             Option("Period before", state.url(compare=None), not compare_off),
             Option("Nothing", state.url(compare="off"), compare_off),
-        ],
-        resolved=resolved(state.period),
+        ]
+        if with_compare
+        else [],
+        resolved=resolved(state.period, with_compare),
         hidden=_hidden(state, leave_out=("range", "from", "to")),
     )
 
 
-def resolved(period: Period) -> str:
+def resolved(period: Period, with_compare: bool) -> str:
     """The absolute range in words, with what it is compared with."""
     text = words.window(period.window.start, min(period.window.end, period.exact.end))
-    return f"{text}, compared with {period.before_name}" if period.before_name else text
+    return f"{text}, compared with {period.before_name}" if with_compare and period.before_name else text
+
+
+def _nearest(state: PageState) -> Option | None:
+    """The last day that has facts, for a range that has none."""
+    if state.facts is None:
+        return None
+    day = (state.facts.end - timedelta(hours=1)).date().isoformat()
+    return Option(day, state.url(**{"range": None, "from": day, "to": day}), current=False)
 
 
 def _hidden(state: PageState, leave_out: Iterable[str]) -> list[tuple[str, str]]:

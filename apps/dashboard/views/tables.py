@@ -37,7 +37,8 @@ def group_view(state: PageState, data: GroupTable, heading: str, *, sortable: bo
     usage = data.usage
     nothing = Unknown(NO_REQUESTS)
     decimals = places(data.total.amount)
-    cells = adding_up([row.cost for row in (*data.rows, *data.remainders)], data.total.amount, decimals)
+    parts = [row.cost for row in data.rows] + [row.cost for row in data.remainders]
+    cells = adding_up(parts, data.total.amount, decimals)
     return TableView(
         heading=heading,
         data=data,

@@ -10,6 +10,7 @@ from apps.dashboard.pages import tasks
 from apps.dashboard.pages.groups import GROUPINGS
 from apps.dashboard.pages.wording import places
 from apps.dashboard.state import PageState, read
+from apps.dashboard.views.exports import export_links
 from apps.dashboard.views.respond import respond
 from apps.dashboard.views.tables import groupings
 
@@ -25,6 +26,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "currency": shown.total.currency,
         "places": places(shown.total.total),
         "unit_places": 4,
+        "exports": export_links(state, "tasks", state.choices["by"]),
         "compared": state.period.before is not None,
     }
     return respond(

@@ -71,7 +71,7 @@ _COLUMNS = ", ".join(
     ]
 )
 _SERIES = f"""
-SELECT date_bin(%s, minute, timestamptz '1970-01-01 00:00Z') AS start, target_id, sum(scrapes), sum(failed_scrapes),
+SELECT date_bin(make_interval(secs => %s), minute, timestamptz '1970-01-01 00:00Z') AS start, target_id, sum(scrapes), sum(failed_scrapes),
     {_COLUMNS}
 FROM ingest_engineminute WHERE minute >= %s AND minute < %s
 GROUP BY start, target_id ORDER BY start, target_id
@@ -81,5 +81,5 @@ GROUP BY start, target_id ORDER BY start, target_id
 def engine_series(window: Window, step: timedelta) -> list[EnginePoint]:
     """Points of all targets by time; a step in which no minute of a target exists has no point."""
     with connection.cursor() as cursor:
-        cursor.execute(_SERIES, [step, window.start, window.end])
+        cursor.execute(_SERIES, [step.total_seconds(), window.start, window.end])
         return [EnginePoint(*row) for row in cursor.fetchall()]
