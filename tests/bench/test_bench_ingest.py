@@ -17,7 +17,7 @@ from django.db import connection
 
 from apps.ingest.models import Batch, LabelSet
 from apps.ingest.services import SourceRef, ingest_requests
-from apps.ingest.sources import litellm
+from apps.ingest.sources.litellm.decode import LINES
 from tests.bench.ingest_data import NOW, write_litellm, write_native
 
 RECORDS = int(os.environ.get("BENCH_RECORDS", "200000"))
@@ -74,7 +74,7 @@ def decoded(path: Path) -> float:
         cut = data.rfind(b"\n") + 1
         lines, rest = data[:cut], data[cut:]
         began = time.perf_counter()
-        n += len(litellm._one.decode_lines(lines))
+        n += len(LINES.decode_lines(lines))
         seconds += time.perf_counter() - began
     assert n == RECORDS
     return seconds

@@ -14,7 +14,7 @@ from apps.ingest.domain.outcomes import Decided, read_outcomes
 from apps.ingest.domain.records import Rejected
 from apps.ingest.domain.splitting import Bytes
 from apps.ingest.models import Batch, Source
-from apps.ingest.services.requests import count_delivery, keep_rejected
+from apps.ingest.services.deliveries import count_delivery, keep_rejected
 from apps.ingest.writer import name_tasks
 
 KIND = "outcomes"

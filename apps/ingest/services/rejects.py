@@ -11,8 +11,9 @@ from apps.ingest.domain.answers import RecordAnswer, SourceRef
 from apps.ingest.domain.objects import Unreadable, kept, parse
 from apps.ingest.domain.records import Rejected
 from apps.ingest.models import Reject
+from apps.ingest.services.deliveries import told
 from apps.ingest.services.outcomes import ingest_outcomes
-from apps.ingest.services.requests import ingest_requests, told
+from apps.ingest.services.requests import ingest_requests
 
 
 def resubmit_reject(*, reject_id: int, now: datetime) -> RecordAnswer:

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
-from queue import Full, Queue
-from threading import Event, Thread
 from typing import Literal, TypeVar
 
 import numpy as np
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import F
-from django.db.models.functions import Coalesce, Greatest
 
 from apps.core.errors import InvalidInput, Problem
 from apps.core.time import from_micros, to_micros
+from apps.ingest.domain.ahead import read_ahead
 from apps.ingest.domain.answers import BatchAnswer, RecordAnswer, Result, SourceRef
 from apps.ingest.domain.limits import Sizes
 from apps.ingest.domain.reading import Chunk, Reader
 from apps.ingest.domain.records import Ints, Mask, Records, Rejected, without_repeats
 from apps.ingest.domain.splitting import Bytes
-from apps.ingest.models import Batch, Reject, Source
+from apps.ingest.models import Batch, Source
+from apps.ingest.services.deliveries import count_delivery, keep_rejected
 from apps.ingest.sources.registry import REQUEST_SOURCES, sniffed_kind
 from apps.ingest.writer import RETRIED, Writer, ensure_partitions
 
@@ -59,7 +57,7 @@ def ingest_requests(
     sizes = sizes or _sizes()
     secret = settings.END_USER_KEY.encode()
     reader = Reader(REQUEST_SOURCES[kind], f"{kind}\0{source.scope}", to_micros(now), secret, sizes)
-    chunks = _read_ahead(reader.chunks(blocks))
+    chunks = read_ahead(reader.chunks(blocks))
     delivery = None
     try:
         for chunk in chunks:
@@ -188,117 +186,3 @@ def _newest(records: Records | None) -> datetime | None:
 def _new_batch(source_id: int, now: datetime) -> int:
     batch = Batch.objects.create(source_id=source_id, received_at=now, bytes=0, stored=0, duplicate=0, rejected=0)
     return int(batch.pk)
-
-
-def keep_rejected(source_id: int, batch_id: int, what: str, rejected: list[Rejected], now: datetime) -> None:
-    """Keep rejected records, so that they can be seen, fixed and sent again."""
-    Reject.objects.bulk_create(
-        [
-            Reject(
-                source_id=source_id,
-                batch_id=batch_id,
-                position=one.position,
-                received_at=now,
-                what=what,
-                code=one.problems[0].code,
-                field=one.problems[0].field[:200],
-                message=told(one),
-                payload=one.payload,
-            )
-            for one in rejected
-        ],
-        batch_size=1_000,
-    )
-
-
-def told(rejected: Rejected) -> str:
-    """All problems of a record in words, one a line."""
-    lines = [
-        f"{problem.field}: {problem.message}" if problem.field else problem.message for problem in rejected.problems
-    ]
-    return "\n".join(lines).replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
-
-
-def count_delivery(
-    source_id: int,
-    batch_id: int,
-    *,
-    now: datetime,
-    newest: datetime | None,
-    size: int,
-    counts: tuple[int, int, int],
-) -> None:
-    """Add (stored, duplicate, rejected) to the counters of batch and source."""
-    stored, duplicate, rejected = counts
-    Batch.objects.filter(pk=batch_id).update(
-        bytes=F("bytes") + size,
-        stored=F("stored") + stored,
-        duplicate=F("duplicate") + duplicate,
-        rejected=F("rejected") + rejected,
-    )
-    seen: dict[str, object] = {"last_seen_at": Greatest(Coalesce("last_seen_at", now), now)}
-    if newest is not None:
-        seen["last_event_at"] = Greatest(Coalesce("last_event_at", newest), newest)
-    Source.objects.filter(pk=source_id).update(
-        records=F("records") + stored, duplicates=F("duplicates") + duplicate, rejected=F("rejected") + rejected, **seen
-    )
-
-
-class _End:
-    """Put behind the last item; carries what ended the reading, if it was not the end."""
-
-    def __init__(self, error: BaseException | None = None) -> None:
-        self.error = error
-
-
-def _read_ahead(items: Iterator[T]) -> Generator[T, None, None]:
-    """The items, where a third and later ones are made by a thread while the caller is busy with those before.
-
-    The thread decodes and never touches the database; a body of one chunk needs none.
-    """
-    first = list(_take(items, 2))
-    yield from first
-    if len(first) < 2:
-        return
-    queue: Queue[T | _End] = Queue(maxsize=1)
-    stop = Event()
-    thread = Thread(target=_fill, args=(items, queue, stop), name="ingest-reader", daemon=True)
-    thread.start()
-    try:
-        while True:
-            item = queue.get()
-            if isinstance(item, _End):
-                if item.error is not None:
-                    raise item.error
-                return
-            yield item
-    finally:
-        stop.set()
-        thread.join()
-
-
-def _take(items: Iterator[T], n: int) -> Iterator[T]:
-    for _ in range(n):
-        try:
-            yield next(items)
-        except StopIteration:
-            return
-
-
-def _fill(items: Iterator[T], queue: Queue[T | _End], stop: Event) -> None:
-    def put(item: T | _End) -> bool:
-        while not stop.is_set():
-            try:
-                queue.put(item, timeout=0.1)
-            except Full:
-                continue
-            return True
-        return False
-
-    try:
-        for item in items:
-            if not put(item):
-                return
-        put(_End())
-    except BaseException as error:  # noqa: BLE001 - handed to the caller
-        put(_End(error))

@@ -70,7 +70,7 @@ class Command(BaseCommand):
 
 
 def _opened(name: str) -> BinaryIO:
-    return open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) if name == "-" else Path(name).open("rb", 0)  # type: ignore[return-value]
+    return open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) if name == "-" else Path(name).open("rb", 0)
 
 
 def _plain(blocks: Iterator[bytes]) -> Iterator[bytes]:

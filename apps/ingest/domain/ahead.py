@@ -1,0 +1,70 @@
+"""Items made by a thread while the caller is busy with those before."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from queue import Full, Queue
+from threading import Event, Thread
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class _End:
+    """Put behind the last item; carries what ended the reading, if it was not the end."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+def read_ahead(items: Iterator[T]) -> Generator[T, None, None]:
+    """The items, where a third and later ones are made by a thread while the caller is busy with those before.
+
+    The thread decodes and never touches the database; a body of one chunk needs none.
+    """
+    first = list(_take(items, 2))
+    yield from first
+    if len(first) < 2:
+        return
+    queue: Queue[T | _End] = Queue(maxsize=1)
+    stop = Event()
+    thread = Thread(target=_fill, args=(items, queue, stop), name="ingest-reader", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item = queue.get()
+            if isinstance(item, _End):
+                if item.error is not None:
+                    raise item.error
+                return
+            yield item
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _take(items: Iterator[T], n: int) -> Iterator[T]:
+    for _ in range(n):
+        try:
+            yield next(items)
+        except StopIteration:
+            return
+
+
+def _fill(items: Iterator[T], queue: Queue[T | _End], stop: Event) -> None:
+    def put(item: T | _End) -> bool:
+        while not stop.is_set():
+            try:
+                queue.put(item, timeout=0.1)
+            except Full:
+                continue
+            return True
+        return False
+
+    try:
+        for item in items:
+            if not put(item):
+                return
+        put(_End())
+    except BaseException as error:  # noqa: BLE001 - handed to the caller
+        put(_End(error))
