@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --no-compile --constraint constraints.txt
-# Compiled once, side by side, and without the thousands of files of which only one script is ever served.
+# Instead of pip: on all cores, without the chart package's thousands of modules (only its script is served), and also
+# where PYTHONDONTWRITEBYTECODE keeps Python from compiling what it imports.
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(plotly|_plotly_utils|tests?)/'
 DEMO ?= 1
 TESTS ?=
