@@ -114,3 +114,20 @@ def test_a_run_that_is_killed_again_and_again_stores_every_record_once(tmp_path:
     assert models.TaskName.objects.count() == n // 3
     assert sum(models.ArrivalHour.objects.values_list("records", flat=True)) == n
     assert models.Source.objects.get().records == n
+
+
+def test_two_runs_at_once_of_the_same_records_store_each_once(tmp_path: Path, empty_log: None) -> None:
+    n = 20_000
+    forward, backward = tmp_path / "forward", tmp_path / "backward"
+    forward.write_bytes(lines(n))
+    backward.write_bytes(b"".join(reversed(lines(n).splitlines(keepends=True))))
+    environment = os.environ | {"DATABASE_URL": database_url()}
+    workers = [
+        subprocess.Popen([sys.executable, "manage.py", "ingest", str(path)], cwd=ROOT, env=environment)
+        for path in (forward, backward)
+    ]
+    assert [worker.wait() for worker in workers] == [0, 0]
+    assert models.Request.objects.count() == n
+    source = models.Source.objects.get()
+    assert (source.records, source.duplicates) == (n, n)
+    assert sum(models.ArrivalHour.objects.values_list("records", flat=True)) == n
