@@ -71,7 +71,8 @@ _COLUMNS = ", ".join(
     ]
 )
 _SERIES = f"""
-SELECT date_bin(make_interval(secs => %s), minute, timestamptz '1970-01-01 00:00Z') AS start, target_id, sum(scrapes), sum(failed_scrapes),
+SELECT date_bin(make_interval(secs => %s), minute, timestamptz '1970-01-01 00:00Z') AS start, target_id,
+    sum(scrapes), sum(failed_scrapes),
     {_COLUMNS}
 FROM ingest_engineminute WHERE minute >= %s AND minute < %s
 GROUP BY start, target_id ORDER BY start, target_id

@@ -1,0 +1,87 @@
+"""Pages before anything has come in, and pages whose money is not known."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+import yaml
+
+from apps.catalog import services as catalog
+from apps.dashboard.examples import CATALOG, examples
+from apps.ingest import services as ingest
+from tests.web import world
+from tests.web.pages_kit import PAGES, key_figure, main_of, table_of, text_of
+from tests.web.people import People, people
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_an_empty_page_says_what_to_do_next(empty: People, path: str) -> None:
+    response = empty.alice.get(path)
+    assert response.status_code == 200
+    words = text_of(main_of(response))
+    assert "$0" not in words
+    expected = {
+        "/engines": "metrics_url",
+        "/data-health/rejected": "Nothing waits to be fixed",
+    }.get(path, "/api/v1/ingest/requests")
+    assert expected in words
+
+
+def test_what_an_empty_page_says_to_type_is_accepted() -> None:
+    now = datetime.now(UTC)
+    lines = examples("http://inferometer.test", now)
+    stored = ingest.ingest_requests(source=world.SOURCE, stream=lines.request.encode(), now=now)
+    decided = ingest.ingest_outcomes(source=world.SOURCE, body=lines.outcome.encode(), now=now)
+    assert (stored.stored, decided.stored) == (1, 1), (stored, decided)
+    assert json.loads(lines.request)["id"] in lines.request_curl
+    catalog.apply(document=yaml.safe_load(CATALOG), actor="test", dry_run=False)
+    assert yaml.safe_load(lines.litellm)["callback_settings"]["inferometer"]["callback_type"] == "generic_api"
+
+
+def test_without_a_price_quantities_stand_and_money_is_a_dash_with_its_reason() -> None:
+    world.build(datetime.now(UTC), priced=False)
+    alice = people().alice
+    response = alice.get("/?range=24h")
+    assert key_figure(response, "Spend").startswith("Spend ? — no price")
+    assert "4 client requests" in key_figure(response, "Requests")
+    rows = table_of(response, "Who and what it was spent on")
+    search = next(row for row in rows if row[0] == "Search")
+    assert search[1] == "—" and search[4] == "1"
+    assert "$0" not in text_of(main_of(response))
+    assert "not known" in text_of(main_of(alice.get("/tasks?range=24h")))
+
+
+def test_a_rejected_record_can_be_fixed_and_sent_again() -> None:
+    now = datetime.now(UTC)
+    seen = people()
+    bad = {**world.records(world.start_of(now))[0], "input_tokens": -5}
+    answer = ingest.ingest_requests(source=world.SOURCE, stream=json.dumps(bad).encode(), now=now)
+    assert answer.rejected == 1
+    listed = seen.alice.get("/data-health/rejected")
+    rows = table_of(listed, "Rejected records")
+    number = rows[1][0]
+    assert "input_tokens" in rows[1][4]
+    page = f"/data-health/rejected/{number}"
+    assert "Send again" not in seen.analyst.get(page).content.decode(), "an analyst may look"
+    assert seen.analyst.post(page, {"payload": "{}"}).status_code == 422
+    again = seen.operator.post(page, {"payload": json.dumps(bad)})
+    assert again.status_code == 422 and "input_tokens" in text_of(main_of(again))
+    good = seen.operator.post(page, {"payload": json.dumps({**bad, "input_tokens": 5})}, follow=True)
+    assert f"Record {number} was sent again: stored." in text_of(main_of(good))
+    assert "Nothing waits to be fixed" in text_of(main_of(good))
+
+
+def test_a_rejected_record_can_be_discarded() -> None:
+    now = datetime.now(UTC)
+    seen = people()
+    ingest.ingest_requests(source=world.SOURCE, stream=b'{"id": "x"}', now=now)
+    number = table_of(seen.alice.get("/data-health/rejected"), "Rejected records")[1][0]
+    path = f"/data-health/rejected/{number}/discard"
+    assert seen.analyst.post(path).status_code == 403
+    assert seen.operator.get(path).status_code == 405
+    done = seen.operator.post(path, follow=True)
+    assert f"Record {number} is discarded." in text_of(main_of(done))
