@@ -136,17 +136,18 @@ def _coverage(state: PageState) -> list[CoverageLine]:
 
 
 def _answer(sources: list[SourceLine], targets: list[TargetRow], open_rejects: int) -> str:
-    silent = [line.source.name for line in sources if line.tone == "bad"]
-    unhealthy = [target.name for target in targets if target.enabled and target.healthy is False]
-    problems = []
-    if silent:
-        problems.append(f"{words.listed(silent)} silent")
-    if unhealthy:
-        problems.append(f"{words.listed(unhealthy)} not answering")
-    if open_rejects:
-        problems.append(f"{open_rejects:,} records waiting to be fixed")
     if not sources and not targets:
         return ""
+    silent = [line.source.name for line in sources if line.tone == "bad"]
+    unhealthy = [target.name for target in targets if target.enabled and target.healthy is False]
+    problems = [
+        f"{what} {words.listed(names)}"
+        for what, names in (("nothing heard lately from", silent), ("no answer from", unhealthy))
+        if names
+    ]
+    if open_rejects:
+        problems.append(f"{words.count(open_rejects)} records wait to be fixed")
     if not problems:
         return "Everything that sends has been heard of lately, and nothing waits to be fixed."
-    return "; ".join(problems)[0].upper() + "; ".join(problems)[1:] + "."
+    sentence = "; ".join(problems)
+    return f"{sentence[0].upper()}{sentence[1:]}."

@@ -88,7 +88,7 @@ def span(value: timedelta | Unknown | None) -> str:
 def ago(moment: datetime | None, now: datetime) -> str:
     """A relative time whose element carries the absolute one."""
     if moment is None:
-        return format_html("<span>never</span>")
+        return "never"
     return format_html(
         '<time datetime="{}" title="{} UTC">{}</time>',
         moment.isoformat(),
