@@ -108,6 +108,11 @@ def test_a_window_without_a_ledger_is_unknown_not_free(world: World) -> None:
     assert selectors.costs(window=Window.hour(NEXT_DAY), group_by=("team",)) == []
 
 
+def test_what_is_filtered_away_is_nothing_not_unknown(world: World) -> None:
+    (cost,) = selectors.costs(window=WINDOW, filters=Filters(team=frozenset({123456})))
+    assert (cost.amount, cost.utilisation) == (0, Unknown("nothing was spent"))
+
+
 def test_buckets(world: World) -> None:
     replica_hour(world, 0, hour=NEXT_DAY)
     fold(NEXT_DAY)

@@ -61,7 +61,7 @@ def replica_hour_balance(*, window: Window) -> list[Balance]:
         GROUP BY hour, replica_id
     """
     found = {(row[0], row[1]): row[2:] for row in rows_of(sql, values)}
-    attributed = set(_attributed(window))
+    attributed = set(attributed_hours(window))
     out = []
     for row in rollups.replica_hours(window):
         if row.hour not in attributed:
@@ -79,7 +79,7 @@ def replica_hour_balance(*, window: Window) -> list[Balance]:
 
 def hours_without_ledger(*, window: Window) -> list[datetime]:
     """Folded hours of the window that were never attributed, oldest first."""
-    return sorted(set(rollups.folded_hours(window)) - set(_attributed(window)))
+    return sorted(set(rollups.folded_hours(window)) - set(attributed_hours(window)))
 
 
 def assumptions(*, window: Window) -> list[Assumption]:
@@ -121,6 +121,7 @@ def findings(*, window: Window) -> list[Finding]:
     ]
 
 
-def _attributed(window: Window) -> list[datetime]:
+def attributed_hours(window: Window) -> list[datetime]:
+    """Hours that start in `window` and have a ledger, if only an empty one."""
     rows = AttributedHour.objects.filter(hour__gte=window.start, hour__lt=window.end)
     return list(rows.values_list("hour", flat=True))

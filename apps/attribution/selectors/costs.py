@@ -9,6 +9,7 @@ from typing import Any
 
 from apps.attribution.domain.costs import Cell, Cost, Sum, cost_of
 from apps.attribution.models import LedgerLine
+from apps.attribution.selectors.checks import attributed_hours
 from apps.attribution.selectors.sql import bucket_sql, group_sql, rows_of, where_sql
 from apps.core.query import Bucket, Dimension, Filters
 from apps.core.time import Window
@@ -52,7 +53,7 @@ def costs(
         ids, cell = rest[: len(columns)], rest[len(columns) :]
         groups[start, tuple(ids)].append(_cell(cell))
     if not groups and not group_by and bucket == "total":
-        return [_nothing()]
+        return [_nothing(window)]
     return [cost_of(start, dict(zip(group_by, ids, strict=True)), cells) for (start, ids), cells in groups.items()]
 
 
@@ -68,6 +69,9 @@ def _cell(row: list[Any]) -> Cell:
     )
 
 
-def _nothing() -> Cost:
-    """The row of a window without a ledger: unknown, not zero."""
-    return replace(cost_of(None, {}, []), amount=NO_LEDGER, usage_amount=NO_LEDGER, reason=NO_LEDGER.reason)
+def _nothing(window: Window) -> Cost:
+    """The row of a window in which no line is kept: nothing spent, or, without a ledger, unknown."""
+    zero = cost_of(None, {}, [])
+    if attributed_hours(window):
+        return zero
+    return replace(zero, amount=NO_LEDGER, usage_amount=NO_LEDGER, reason=NO_LEDGER.reason)
