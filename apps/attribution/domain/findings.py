@@ -46,8 +46,8 @@ def findings_of(rows: Iterable[ReplicaHourRow]) -> list[Finding]:
     ] + [
         Finding(
             "logged_over_counted", replica_id, len(found), Decimal(sum(found)), "tokens",
-            "gateways logged more tokens than the engine counted: a few are work at the edge of an hour, seen by the next"
-            " scrape; many mean that a scrape is missing, or that two gateways logged one call",
+            "gateways logged more tokens than the engine counted: a few are work at the edge of an hour, seen by the"
+            " next scrape; many mean that a scrape is missing, or that two gateways logged one call",
         )
         for replica_id, found in sorted(tokens.items())
     ]  # fmt: skip
