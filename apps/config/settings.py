@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -72,7 +71,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    *(["apps.dashboard.middleware.ViewerMiddleware"] if find_spec("apps.dashboard.middleware") else []),
+    "apps.dashboard.middleware.ViewerMiddleware",
 ]
 ROOT_URLCONF = "apps.config.urls"
 WSGI_APPLICATION = "apps.config.wsgi.application"
