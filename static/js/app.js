@@ -54,7 +54,7 @@
 
   document.addEventListener("htmx:beforeRequest", (event) => {
     const target = event.detail.target;
-    if (target && target.matches("[data-panel]")) target.setAttribute("aria-busy", "true");
+    if (target instanceof Element && target.matches("[data-panel]")) target.setAttribute("aria-busy", "true");
   });
 
   document.addEventListener("htmx:afterSettle", () => {

@@ -59,7 +59,8 @@
   document.addEventListener("theme:changed", () => drawAll(document));
   document.addEventListener("htmx:afterSwap", () => drawAll(document));
   document.addEventListener("htmx:beforeCleanupElement", (event) => {
-    if (event.target.matches("[data-chart]") && window.Plotly) window.Plotly.purge(event.target);
+    const gone = event.detail.elt;
+    if (gone instanceof Element && gone.matches("[data-chart]") && window.Plotly) window.Plotly.purge(gone);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(document));
 })();
