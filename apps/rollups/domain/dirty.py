@@ -86,21 +86,19 @@ class Ripples:
 def ripples(hour_us: int, before: TaskParts, now: TaskParts, elsewhere: TaskParts) -> Ripples:
     """What other hours must do since this hour's tasks have changed.
 
-    `before`: this and other hours' parts of the tasks that this hour shared, as stored before the fold; `now` this
-    hour's new parts; `elsewhere` other hours' parts of the tasks in `now`.
+    `before` and `now`: this hour's parts as they were stored and as they are; `elsewhere` other hours' parts of all
+    these tasks. `before` may leave out tasks that are not in `elsewhere`.
     """
-    others = _distinct(before.take(before.hour_us != hour_us), elsewhere)
-    if len(others) == 0:
+    if len(elsewhere) == 0:
         return Ripples(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    mine_before = before.take(before.hour_us == hour_us)
-    mine_now = now.take(np.isin(now.task_key, others.task_key))
-    was, is_ = _heads(mine_before, others, hour_us), _heads(mine_now, others, hour_us)
+    now = now.take(np.isin(now.task_key, elsewhere.task_key))
+    was, is_ = _heads(before, elsewhere, hour_us), _heads(now, elsewhere, hour_us)
     moved = np.array([key for key in was.keys() | is_.keys() if was.get(key) != is_.get(key)], dtype=np.int64)
-    tried = _tries(mine_before) ^ _tries(mine_now)
+    tried = _tries(before) ^ _tries(now)
     heads = [head for key in {key for key, *_ in tried} for head in (was.get(key), is_.get(key)) if head]
     cohort_hours = {start // HOUR_US * HOUR_US for start, *_ in heads}
     return Ripples(
-        np.unique(others.hour_us[np.isin(others.task_key, moved)]),
+        np.unique(elsewhere.hour_us[np.isin(elsewhere.task_key, moved)]),
         np.array(sorted(cohort_hours - {hour_us}), dtype=np.int64),
     )
 
@@ -129,12 +127,3 @@ def _tries(parts: TaskParts) -> set[tuple[int, bool, bool]]:
     return set(
         zip(some.task_key.tolist(), (some.last_attempt > 1).tolist(), (some.escalated > 0).tolist(), strict=True)
     )
-
-
-def _distinct(left: TaskParts, right: TaskParts) -> TaskParts:
-    """Parts that are in either; both hold what is stored of other hours."""
-    joined = TaskParts.joined(left, right)
-    order = np.lexsort((joined.hour_us, joined.task_key))
-    key, hour = joined.task_key[order], joined.hour_us[order]
-    fresh = np.append(True, (key[1:] != key[:-1]) | (hour[1:] != hour[:-1])) if len(order) else order.astype(bool)
-    return joined.take(order[fresh])

@@ -14,6 +14,8 @@ from apps.rollups.domain.intervals import NOTHING, Spans, difference, intersecti
 from apps.rollups.domain.logged import logged_tokens
 from apps.rollups.domain.sharing import share
 
+_NEVER = int(np.iinfo(np.int64).max)
+
 
 @dataclass(frozen=True, slots=True)
 class ReplicaState:
@@ -75,9 +77,7 @@ def replica_facts(
     lanes = _lanes(attempts, served_from_us, alive, states, hour)
     timed = _timed(attempts, lanes)
     rows, pieces = _intervals(attempts, served_from_us, alive, lanes, timed, hour)
-    shared = share(
-        lanes.of_attempt[rows].astype(np.int64), pieces[:, 0] - hour[0], pieces[:, 1] - hour[0], len(lanes.replicas)
-    )
+    shared = share(lanes.of_attempt[rows], pieces[:, 0] - hour[0], pieces[:, 1] - hour[0], len(lanes.replicas))
     units = np.zeros(len(attempts), dtype=np.int64)
     np.add.at(units, rows, shared.units)
     prompt, generated = logged_tokens(attempts, lanes.of_attempt, len(lanes.replicas), hour)
@@ -137,10 +137,12 @@ def _lanes(
     hour: tuple[int, int],
 ) -> _Lanes:
     evidence = {id_: state.engine.first_us for id_, state in states.items() if state.engine and state.engine.scrapes}
-    for id_ in np.unique(attempts.replica[alive]).tolist():
-        first = int(served_from_us[alive & (attempts.replica == id_)].min())
-        known = evidence.get(id_)
-        evidence[id_] = max(hour[0], first if known is None else min(first, known))
+    first = np.full(len(attempts.owners), _NEVER, dtype=np.int64)
+    np.minimum.at(first, attempts.owner[alive], served_from_us[alive])
+    for id_, at in zip(attempts.owners[:, REPLICA].tolist(), np.maximum(first, hour[0]).tolist(), strict=True):
+        if at != _NEVER:
+            known = evidence.get(id_)
+            evidence[id_] = at if known is None else min(at, known)
     evidence.pop(0, None)
     known_states = {id_: states.get(id_, ReplicaState()) for id_ in sorted(set(states) | set(evidence))}
     held = {id_: _held(state, evidence.get(id_), hour) for id_, state in known_states.items()}

@@ -29,7 +29,7 @@ from apps.rollups.domain.tasks import TaskParts
 from apps.rollups.models import CallLink, FoldedHour
 from apps.rollups.models import TaskPieces as StoredPieces
 from apps.rollups.services import storing
-from apps.rollups.services.reading import Evidence, HourInput, newest_outcomes, parts_of_tasks, read_hour, shared_parts
+from apps.rollups.services.reading import Evidence, HourInput, newest_outcomes, parts_elsewhere, parts_here, read_hour
 
 _LOCK = 0x696E66_666F6C64  # "inf fold"
 
@@ -61,10 +61,11 @@ def fold_hour(*, hour: datetime, now: datetime) -> Folded:
         # Versions are read before what they stand for: what moves in between is seen as behind next time.
         version, change = ingest.arrival_version(hour), catalog.latest_change("labels")
         found = read_hour(hour)
-        keys = np.unique(found.attempts.task_key[~found.near])
-        elsewhere = parts_of_tasks(keys[keys != NO_KEY], but=hour)
+        stored = _stored_pieces(hour)
+        elsewhere = parts_elsewhere(_keys(found, stored), hour)
+        before = parts_here(np.unique(elsewhere.task_key), hour)
         ordered = order(to_micros(hour), found.attempts, found.near, elsewhere)
-        changed = _replace(hour, now, found, ordered, elsewhere)
+        changed = _replace(hour, now, found, ordered, before, elsewhere)
         run_id = uuid4()
         FoldedHour.objects.update_or_create(
             hour=hour,
@@ -90,18 +91,29 @@ def decide_hour(*, hour: datetime) -> Folded | None:
         row.run_id, row.decide_again = uuid4(), False
         pieces = _stored_pieces(hour)
         if pieces is not None:
-            outcomes, parts = newest_outcomes(pieces.task_key), parts_of_tasks(pieces.task_key)
+            outcomes, keys = newest_outcomes(pieces.task_key), pieces.task_key
+            parts = TaskParts.joined(parts_here(keys, hour), parts_elsewhere(keys, hour))
             _store_decided(hour, _decided(hour, pieces, outcomes, parts))
         row.save(update_fields=["run_id", "decide_again"])
     return Folded(hour, row.run_id, 0, frozenset())
 
 
+def _keys(found: HourInput, stored: TaskPieces | None) -> Int64:
+    """Keys of the tasks that are in the hour now, or were when it was folded last."""
+    keys = found.attempts.task_key[~found.near]
+    keys = np.unique(keys if stored is None else np.concatenate([keys, stored.task_key]))
+    named: Int64 = keys[keys != NO_KEY]
+    return named
+
+
 def _replace(
-    hour: datetime, now: datetime, found: HourInput, ordered: Ordered, elsewhere: TaskParts
+    hour: datetime, now: datetime, found: HourInput, ordered: Ordered, before: TaskParts, elsewhere: TaskParts
 ) -> frozenset[datetime]:
-    """Fold and store the facts; answers the other hours that have become stale by it, which are marked so."""
+    """Fold and store the facts; answers the other hours that have become stale by it, which are marked so.
+
+    `before`: what the hour knew of the tasks that it shares with others; `elsewhere`: what the others know.
+    """
     links = {from_micros(other): checksum for other, checksum in found.links.items()}
-    before = shared_parts(hour)
     outcomes = newest_outcomes(ordered.tasks.task_key)
     again = _hours_linked_otherwise(hour, links)
     storing.clear(hour)

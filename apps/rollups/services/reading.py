@@ -15,7 +15,7 @@ from apps.core.pgcolumns import POSTGRES_EPOCH_US, Int8Array, fetch_columns
 from apps.core.query import NONE_GIVEN
 from apps.core.time import Window, from_micros, to_micros
 from apps.ingest import selectors as ingest
-from apps.rollups.domain.attempts import NO_KEY, NO_TIME, Attempts, Bools, Int64
+from apps.rollups.domain.attempts import NO_KEY, NO_TIME, Attempts, Bools, Int64, Rows
 from apps.rollups.domain.calls import HOUR_US, LINK_GAP_US, linked
 from apps.rollups.domain.decide import Outcomes
 from apps.rollups.domain.engine import engine_of
@@ -102,10 +102,10 @@ def _with_links(
 ) -> tuple[Attempts, Bools, dict[int, int]]:
     """The attempts, without those of `before` and `after` that go on in none; which of them are near; the links."""
     own = touching & (attempts.started_us >= start)
-    earlier = np.flatnonzero(before | (touching & ~own))
-    here, later = np.flatnonzero(touching), np.flatnonzero(after)
+    earlier, later = np.flatnonzero(before | (touching & ~own)), np.flatnonzero(after)
+    here, failed = _of_calls(attempts, touching, earlier), _of_calls(attempts, own & ~attempts.ok, later)
     used, _, from_earlier = linked(attempts.take(earlier), attempts.take(here))
-    _, continued, to_later = linked(attempts.take(np.flatnonzero(own)), attempts.take(later))
+    _, continued, to_later = linked(attempts.take(failed), attempts.take(later))
     near = np.zeros(len(attempts), dtype=np.bool_)
     near[earlier[used]] = True
     near[later[continued]] = True
@@ -114,6 +114,13 @@ def _with_links(
     links = {pair[0]: checksum for pair, checksum in from_earlier.items() if pair[1] == start}
     links |= {pair[1]: checksum for pair, checksum in to_later.items() if pair[0] == start}
     return (attempts, near, links) if kept.all() else (attempts.take(kept), near[kept], links)
+
+
+def _of_calls(attempts: Attempts, among: Bools, others: Rows) -> Rows:
+    """Rows of `among` whose call is also in `others`."""
+    if len(others) == 0:
+        return others
+    return np.flatnonzero(among & np.isin(attempts.call_key, attempts.call_key[others]))
 
 
 def _states(
@@ -175,25 +182,28 @@ SELECT string_agg(int8send(t.task_key), ''), string_agg(timestamptz_send(t.hour)
 _PARTS_DTYPES = [">i8", ">i8", ">i8", ">i4", ">i4", ">i4", ">i2", ">i2"]
 
 
-def parts_of_tasks(task_keys: Int64, *, but: datetime | None = None) -> TaskParts:
-    """What the hours (`but` one) know of these tasks."""
+# The hour is hidden from the planner: of an hour that statistics do not know it would expect no row, and then join
+# every row with every key. By the size of the table alone it chooses well.
+_OF_TASKS = f"""{_PARTS} FROM unnest(%(keys)s) AS wanted (task_key) JOIN rollups_taskhour t USING (task_key)
+WHERE (t.hour + interval '0 s' = %(hour)s) = %(here)s"""
+
+
+def parts_elsewhere(task_keys: Int64, hour: datetime) -> TaskParts:
+    """What the other hours know of these tasks."""
+    return _parts_of(task_keys, hour, here=False)
+
+
+def parts_here(task_keys: Int64, hour: datetime) -> TaskParts:
+    """What this hour knows of these tasks, as it was folded last."""
+    return _parts_of(task_keys, hour, here=True)
+
+
+def _parts_of(task_keys: Int64, hour: datetime, *, here: bool) -> TaskParts:
     if len(task_keys) == 0:
-        return _parts([np.zeros(0, dtype=np.int64)] * 8)
-    query = f"{_PARTS} FROM unnest(%(keys)s) AS wanted (task_key) JOIN rollups_taskhour t USING (task_key)"
-    query += " WHERE t.hour <> %(but)s" if but else ""
+        return _parts([np.zeros(0, dtype=np.int64)] * len(_PARTS_DTYPES))
     connection.ensure_connection()
-    parameters = {"keys": Int8Array(task_keys), **({"but": but} if but else {})}
-    return _parts(fetch_columns(connection.connection, query, parameters, _PARTS_DTYPES))
-
-
-def shared_parts(hour: datetime) -> TaskParts:
-    """What this and other hours know of the tasks that this hour shares with others, as it was folded last."""
-    query = f"""{_PARTS} FROM rollups_taskhour t WHERE t.task_key IN (
-        SELECT mine.task_key FROM rollups_taskhour mine JOIN rollups_taskhour other
-            ON other.task_key = mine.task_key AND other.hour <> mine.hour
-        WHERE mine.hour = %(hour)s)"""
-    connection.ensure_connection()
-    return _parts(fetch_columns(connection.connection, query, {"hour": hour}, _PARTS_DTYPES))
+    parameters = {"keys": Int8Array(task_keys), "hour": hour, "here": here}
+    return _parts(fetch_columns(connection.connection, _OF_TASKS, parameters, _PARTS_DTYPES))
 
 
 def _parts(columns: Sequence[Int64]) -> TaskParts:
