@@ -146,3 +146,5 @@ GROUPS = (
         ),
     ),
 )
+
+TERMS = {term.key: term for group in GROUPS for term in group.terms}

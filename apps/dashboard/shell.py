@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
@@ -50,6 +51,8 @@ class Page:
     keeps_state: bool = True
 
 
+SILENCE = timedelta(minutes=15)
+
 PAGES = (
     Page("overview", "Overview", "costs"),
     Page("tasks", "Cost per task", "costs"),
@@ -90,12 +93,24 @@ def banners(state: PageState | None) -> list[Banner]:
     found = []
     if notice := ingest.recording_notice():
         found.append(Banner("note", notice))
+    if state is not None and state.period.unfinished is not None and (silence := _silence(state)):
+        found.append(silence)
     assumed = attribution.assumptions(window=state.period.window) if state is not None else []
     if assumed:
         named = "; ".join(_assumption(price) for price in assumed[:3])
         more = f"; and {len(assumed) - 3} more" if len(assumed) > 3 else ""
         found.append(Banner("warn", f"Assumed prices: {named}{more}."))
     return found
+
+
+def _silence(state: PageState) -> Banner | None:
+    """That the newest figures are incomplete, when neither a source nor an engine has been heard of for a while."""
+    seen = [source.last_seen_at for source in ingest.sources()] + [target.last_ok_at for target in ingest.targets()]
+    newest = max((moment for moment in seen if moment is not None), default=None)
+    if newest is None or state.now - newest < SILENCE:
+        return None
+    since = words.moment(newest)
+    return Banner("warn", f"Nothing has come in since {since}: figures after that are incomplete.")
 
 
 def _assumption(price: attribution.Assumption) -> str:

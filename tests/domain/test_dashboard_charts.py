@@ -25,12 +25,12 @@ def test_bars_carry_their_numbers_in_words_and_mark_the_unfinished_bucket() -> N
     assert trace["marker"]["opacity"] == [1.0, 1.0, 0.5]
     assert chart.rows == [["30 Nov 06:00", "$1.00"], ["30 Nov 08:00", "$3.00"]]
     assert chart.label == "Spend. used from $1.00 to $3.00"
-    assert "not finished" in chart.note
+    assert chart.note == "The last hour is not over yet."
 
 
 def test_lines_break_at_gaps_and_lone_points_keep_a_marker() -> None:
     series = [charts.Series("a", [1.0, None, 3.0], "@series-1")]
-    chart = charts.lines("a", "A", TIMES, series, words.compact, marks=[charts.Mark(START, "restarted")])
+    chart = charts.lines("a", "A", TIMES, series, words.compact, marks=[charts.Mark(START)])
     trace = chart.figure["data"][0]
     assert trace["type"] == "scatter"
     assert trace["connectgaps"] is False
@@ -39,8 +39,12 @@ def test_lines_break_at_gaps_and_lone_points_keep_a_marker() -> None:
     assert json.loads(json.dumps(chart.figure)) == chart.figure
 
 
-def test_many_marks_share_one_word_for_each_kind() -> None:
-    marks = [charts.Mark(START + n * HOUR, "restarted") for n in range(40)]
-    chart = charts.lines("a", "A", TIMES, [], words.compact, marks=marks)
-    assert len(chart.figure["layout"]["shapes"]) == 40
-    assert len(chart.figure["layout"]["annotations"]) == 1
+def test_long_tables_say_the_largest_of_each_run() -> None:
+    starts = [START + n * HOUR for n in range(120)]
+    times = charts.Times(starts, "minute", Window(START, START + 120 * HOUR), None, HOUR)
+    series = [charts.Series("a", [float(n) for n in range(120)], "@series-1")]
+    chart = charts.lines("a", "A", times, series, words.compact)
+    assert len(chart.figure["data"][0]["y"]) == 120
+    assert len(chart.rows) == 60
+    assert chart.rows[0] == ["30 Nov 06:00", "1"]
+    assert chart.head[0] == "From (largest of 2 h)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
@@ -11,6 +11,7 @@ import yaml
 from apps.catalog import services as catalog
 from apps.dashboard.examples import CATALOG, examples
 from apps.ingest import services as ingest
+from apps.ingest.models import Source
 from tests.web import world
 from tests.web.pages_kit import PAGES, key_figure, main_of, table_of, text_of
 from tests.web.people import People, people
@@ -85,3 +86,15 @@ def test_a_rejected_record_can_be_discarded() -> None:
     assert seen.operator.get(path).status_code == 405
     done = seen.operator.post(path, follow=True)
     assert f"Record {number} is discarded." in text_of(main_of(done))
+
+
+def test_a_page_says_when_its_newest_figures_are_incomplete() -> None:
+    now = datetime.now(UTC)
+    world.build(now)
+    alice = people().alice
+    assert "are incomplete" not in alice.get("/").content.decode()
+    Source.objects.update(last_seen_at=now - timedelta(minutes=20))
+    assert "figures after that are incomplete" in alice.get("/").content.decode()
+    past = world.start_of(now) - timedelta(days=2)
+    finished = alice.get(f"/?from={past:%Y-%m-%d}&to={past:%Y-%m-%d}")
+    assert "are incomplete" not in finished.content.decode(), "a range that is over is not"

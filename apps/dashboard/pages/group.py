@@ -67,7 +67,9 @@ class GroupPage:
     waste: list[Waste]
     endings: list[Ending]
     currency: str
-    cost: Money
+    total: Cost
+    before: Cost | None
+    usage: Usage | None
     tasks: TaskCostRow
     is_empty: bool
 
@@ -90,7 +92,9 @@ def build(state: PageState, name: str) -> GroupPage:
         waste=_waste(state, cost),
         endings=_endings(state, usage) if usage else [],
         currency=cost.currency,
-        cost=shared(cost),
+        total=cost,
+        before=cost_before,
+        usage=usage,
         tasks=tasks,
         is_empty=usage is None and not cost.seconds,
     )

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -15,6 +16,7 @@ from apps.core.unknown import Unknown
 from apps.dashboard import format as words
 from apps.dashboard import sparkline as drawing
 from apps.dashboard.change import Change
+from apps.dashboard.glossary import TERMS
 from apps.dashboard.state import PageState
 
 register = template.Library()
@@ -137,6 +139,22 @@ def cell_bar(value: Decimal | float | Unknown | None, top: Decimal | float | Non
 @register.simple_tag
 def not_accepted(row: TaskCostRow) -> str:
     return words.count(row.decided - row.accepted)
+
+
+@register.simple_tag
+def term(key: str) -> str:
+    """A small link to the glossary whose hover text is the definition."""
+    found = TERMS.get(key)
+    if found is None:
+        return ""
+    return format_html(
+        '<a class="term" href="{}#{}" title="{}"><span aria-hidden="true">?</span>'
+        '<span class="visually-hidden">What {} means</span></a>',
+        reverse("glossary"),
+        key,
+        found.text,
+        found.name,
+    )
 
 
 @register.simple_tag

@@ -13,13 +13,15 @@ from apps.dashboard.access import require
 from apps.dashboard.pages import group, groups
 from apps.dashboard.pages.overview import spend_chart
 from apps.dashboard.pages.parts import known
-from apps.dashboard.pages.wording import money_words, places
+from apps.dashboard.pages.wording import money_words
 from apps.dashboard.state import PageState, read
 from apps.dashboard.views.exports import export_links
 from apps.dashboard.views.respond import respond
 from apps.dashboard.views.tables import group_view
 from apps.rollups import selectors as rollups
 
+BREAKDOWN: dict[groups.Grouping, groups.Grouping] = {"team": "endpoint", "endpoint": "model", "model": "endpoint"}
+"""By what the page of one of them is divided."""
 HEADINGS: dict[groups.Grouping, str] = {"team": "Teams", "endpoint": "Endpoints", "model": "Models"}
 
 
@@ -68,10 +70,13 @@ def detail(request: HttpRequest, dimension: groups.Grouping, slug: str) -> HttpR
         raise Http404(f"no {dimension} is called {slug}")
     state = _only(state, dimension, noun.id, slug)
     shown = group.build(state, noun.name)
+    inner = groups.table(state, BREAKDOWN[dimension], shown.total, shown.before, shown.usage)
     context = {
         "page": shown,
+        "table": group_view(state, inner, f"By {BREAKDOWN[dimension]}", sortable=False),
+        "compared": state.period.before is not None,
+        "exports": export_links(state, "costs", BREAKDOWN[dimension]),
         "currency": shown.currency,
-        "places": places(shown.cost),
         "crumb": HEADINGS[dimension],
         "crumb_url": state.url(reverse(f"{dimension}s"), **{dimension: None}),
         "requests_url": state.url(reverse("requests")),
