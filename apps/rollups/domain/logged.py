@@ -19,7 +19,10 @@ def logged_tokens(attempts: Attempts, lane: Int32, lanes: int, hour: tuple[int, 
     prompt = np.bincount(lane[here], weights=attempts.input_tokens[here], minlength=lanes)
     some = np.flatnonzero((lane >= 0) & (attempts.output_tokens > 0) & (at < hour[1]) & (attempts.closed_us >= hour[0]))
     output, begin, end = attempts.output_tokens[some].astype(np.int64), at[some], attempts.closed_us[some]
-    inside = _given_by(hour[1], output, begin, end) - _given_by(hour[0], output, begin, end)
+    inside = output.copy()
+    edge = np.flatnonzero((begin < hour[0]) | (end >= hour[1]))
+    output, begin, end = output[edge], begin[edge], end[edge]
+    inside[edge] = _given_by(hour[1], output, begin, end) - _given_by(hour[0], output, begin, end)
     generated = np.bincount(lane[some], weights=inside, minlength=lanes)
     return prompt.astype(np.int64), generated.astype(np.int64)
 
