@@ -140,8 +140,7 @@ def name_tasks(names: dict[int, str]) -> None:
         cursor.execute(
             "INSERT INTO ingest_taskname (task_key, task_id) "
             "SELECT key::bigint, value FROM json_each_text(%s::json) "
-            "WHERE NOT EXISTS (SELECT FROM ingest_taskname WHERE task_key = key::bigint) "
-            "ORDER BY key::bigint ON CONFLICT DO NOTHING",
+            "ORDER BY 1 ON CONFLICT DO NOTHING",
             [msgspec.json.encode(names).decode()],
         )
 

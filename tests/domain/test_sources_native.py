@@ -283,3 +283,23 @@ def test_no_bytes_break_the_reader_or_lose_a_neighbour(noise: bytes, cut: bool) 
             read(shape)
         except InvalidInput:
             continue
+
+
+def test_a_field_that_stands_twice_is_found_wherever_nulls_and_spaces_are() -> None:
+    once = good(call_id=None, backend='a ": "b', region="")
+    for separators in ((",", ":"), (", ", ": "), (" ,  ", " :\t")):
+        texts = [json.dumps(once | {"id": name}, separators=separators).encode() for name in "abc"]
+        records, rejected = read(ndjson(*texts))
+        assert records is not None and (len(records), rejected) == (3, [])
+        twice = texts[1][:-1] + b',"region": null}'
+        lines = ndjson(texts[0], twice, texts[2])
+        for body in (lines, b"[" + lines.replace(b"\n", b",") + b"]"):
+            records, rejected = read(body)
+            assert records is not None and records.positions.tolist() == [0, 2]
+            assert [(p.field, p.code) for p in rejected[0].problems] == [("region", "duplicate_key")]
+
+
+def test_half_a_surrogate_pair_in_an_id_is_refused() -> None:
+    records, rejected = read(ndjson(good(id="a"), b'{"id":"\\ud800","status":"ok","started_at":1796025600}'))
+    assert records is not None and len(records) == 1
+    assert [(problem.field, problem.code) for problem in rejected[0].problems] == [("id", "bad_text")]

@@ -57,9 +57,10 @@ def copy_rows(records: Records, label_ids: Ints, batch_id: int) -> Iterator[byte
     for place, column in enumerate(columns):
         if column.null is not None:
             pattern |= column.null.astype(np.int64) << place
-    order = np.lexsort((records.numbers["started_us"], pattern))
-    columns = [column.sorted_by(order) for column in columns]
-    pattern = pattern[order]
+    if (pattern != pattern[0]).any():
+        order = np.argsort(pattern, kind="stable")
+        columns = [column.sorted_by(order) for column in columns]
+        pattern = pattern[order]
     edges = np.nonzero(np.diff(pattern))[0] + 1
     yield HEADER
     for start, end in zip([0, *edges.tolist()], [*edges.tolist(), len(pattern)], strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -11,12 +11,12 @@ import msgspec
 import numpy as np
 
 from apps.core.errors import Problem
-from apps.ingest.domain.identity import identities128, keys64, secret_keys64
+from apps.ingest.domain.identity import NO_KEY, identities128, keys64, secret_keys64
 from apps.ingest.domain.limits import Sizes
 from apps.ingest.domain.objects import Unreadable, parse
 from apps.ingest.domain.records import KEYS, Ints, Mask, Readings, Records, Rejected, joined
-from apps.ingest.domain.splitting import Bytes, Piece, pieces
-from apps.ingest.domain.strict import Refused
+from apps.ingest.domain.splitting import Bytes, Piece, elements_of, pieces
+from apps.ingest.domain.strict import PossibleRepeat, Refused
 from apps.ingest.domain.validation import Spoken, faults, problems
 
 
@@ -36,11 +36,15 @@ class Codec(Protocol):
 
 
 class RequestCodec(Codec, Protocol):
-    """One request source: beside decoding, its records by column, and what else can be wrong with one of them."""
+    """One request source: beside decoding, its records by column, and what else can be wrong with one of them.
 
+    With CHECKS_TEXT, `readings` is given the text of the records too, and may raise PossibleRepeat about it.
+    """
+
+    CHECKS_TEXT: bool
     SPOKEN: Spoken
 
-    def readings(self, structs: list[Any], prefix: str) -> Readings: ...
+    def readings(self, structs: list[Any], raw: Bytes | None) -> Readings: ...
 
     def more_problems(self, struct: Any) -> list[Problem]: ...
 
@@ -52,12 +56,16 @@ FAST_FAILURES = (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError)
 
 @dataclass(slots=True)
 class Decoded:
-    """Records that were decoded, their places in the body, and the places that hold none. `bytes` is what was read."""
+    """Records that were decoded, their places in the body, and the places that hold none. `bytes` is what was read;
+    `raw` is the text, if the records were decoded the fast way, and `first` its place.
+    """
 
     structs: list[Any] = field(default_factory=list)
     positions: array[int] = field(default_factory=lambda: array("q"))
     rejected: list[Rejected] = field(default_factory=list)
     bytes: int = 0
+    raw: Bytes | None = None
+    first: int = 0
 
     def add(self, other: Decoded) -> None:
         self.structs.extend(other.structs)
@@ -100,14 +108,23 @@ class Decoding:
                 structs = self._codec.read_lines(piece.data)
             except FAST_FAILURES:
                 return self._one_by_one(bytes(piece.data))
-        places = range(self._position, self._position + len(structs))
-        self._position += len(structs)
+        first, self._position = self._position, self._position + len(structs)
+        places: Sequence[int] = range(first, self._position)
         if None in structs:
             kept = [(struct, place) for struct, place in zip(structs, places, strict=True) if struct is not None]
-            return Decoded(
-                [struct for struct, _ in kept], array("q", [place for _, place in kept]), [], len(piece.data)
-            )
-        return Decoded(structs, array("q", places), [], len(piece.data))
+            structs, places = [struct for struct, _ in kept], [place for _, place in kept]
+        return Decoded(structs, array("q", places), [], len(piece.data), piece.data, first)
+
+    def again(self, part: Decoded) -> Decoded:
+        """The part's text record by record, since something is wrong with it that decoding does not see."""
+        raw, position = bytes(part.raw or b""), self._position
+        self._position = part.first
+        out = Decoded()
+        texts = [one.data for one in elements_of(raw)] if raw.startswith(b"[") else [raw]
+        for text in texts:
+            out.add(self._one_by_one(bytes(text)))
+        self._position, out.bytes = position, part.bytes
+        return out
 
     def _one_by_one(self, data: bytes) -> Decoded:
         out = Decoded(bytes=len(data))
@@ -159,16 +176,22 @@ class Reader:
     def chunks(self, blocks: Iterable[Bytes]) -> Iterator[Chunk]:
         """All of a body in chunks of about `sizes.chunk_records`; at least one. Raises InvalidInput for a bad body."""
         chunk, pages, page = Chunk(), list[Records](), Decoded()
-        for part in Decoding(self.codec, self.sizes).parts(blocks):
-            page.add(part)
-            if len(page.structs) + len(page.rejected) < self.sizes.page_records:
-                continue
-            self._turn(page, pages, chunk)
-            page = Decoded()
+        decoding = Decoding(self.codec, self.sizes)
+        for part in decoding.parts(blocks):
+            if self.codec.CHECKS_TEXT:
+                try:
+                    self._turn(part, part.raw, pages, chunk)
+                except PossibleRepeat:
+                    self._turn(decoding.again(part), None, pages, chunk)
+            else:
+                page.add(part)
+                if len(page.structs) + len(page.rejected) >= self.sizes.page_records:
+                    self._turn(page, None, pages, chunk)
+                    page = Decoded()
             if sum(map(len, pages)) + len(chunk.rejected) >= self.sizes.chunk_records:
                 yield self._joined(pages, chunk)
                 chunk, pages = Chunk(), []
-        self._turn(page, pages, chunk)
+        self._turn(page, None, pages, chunk)
         yield self._joined(pages, chunk)
 
     def _joined(self, pages: list[Records], chunk: Chunk) -> Chunk:
@@ -176,33 +199,39 @@ class Reader:
         chunk.rejected.sort(key=lambda rejected: rejected.position)
         return chunk
 
-    def _turn(self, page: Decoded, pages: list[Records], chunk: Chunk) -> None:
+    def _turn(self, page: Decoded, raw: Bytes | None, pages: list[Records], chunk: Chunk) -> None:
         """A page of decoded records into columns."""
-        chunk.bytes += page.bytes
-        chunk.rejected += page.rejected
         if page.structs:
-            records = self._records(page.structs, np.array(page.positions, dtype=np.int64), chunk.rejected)
+            positions = np.array(page.positions, dtype=np.int64)
+            records = self._records(page.structs, positions, raw, chunk.rejected)
             if records is not None:
                 pages.append(records)
+        chunk.bytes += page.bytes
+        chunk.rejected += page.rejected
 
-    def _records(self, structs: list[Any], positions: Ints, rejected: list[Rejected]) -> Records | None:
-        readings = self.codec.readings(structs, self.prefix)
+    def _records(
+        self, structs: list[Any], positions: Ints, raw: Bytes | None, rejected: list[Rejected]
+    ) -> Records | None:
+        readings = self.codec.readings(structs, raw)
         bad = faults(readings, self.now_us)
         if bad.any():
             return self._without_bad(structs, positions, readings, bad, rejected)
-        keys = {name: keys64(column) for name, column in zip(KEYS[:-1], readings.ids[:-1], strict=True)}
+        hashed = {id(column): keys64(column) for column in (*readings.names, *readings.ids[:-1])}
+        keys = {name: hashed[id(column)] for name, column in zip(KEYS, readings.ids[:-1], strict=False)}
         keys["end_user_key"] = secret_keys64(readings.ids[-1], self.user_secret)
-        tasks = readings.ids[KEYS.index("task_key")]
-        named = {key: text for key, text in zip(keys["task_key"].tolist(), tasks, strict=True) if text}
+        known_by = [np.nan_to_num(column, nan=-1).astype(np.int64) for column in readings.name_numbers]
+        started = readings.numbers["started_us"].astype(np.int64)
+        named = dict(zip(keys["task_key"].tolist(), readings.ids[KEYS.index("task_key")], strict=True))
+        named.pop(NO_KEY, None)
         return Records(
             positions,
-            identities128(readings.names),
+            identities128(self.prefix, [*(hashed[id(column)] for column in readings.names), *known_by, started]),
             keys,
             readings.numbers,
             readings.charge_picos,
             readings.label,
             readings.labels,
-            named,
+            {key: text for key, text in named.items() if text},
         )
 
     def _without_bad(
@@ -221,4 +250,4 @@ class Reader:
         good = np.nonzero(~bad)[0]
         if not len(good):
             return None
-        return self._records([structs[i] for i in good.tolist()], positions[good], rejected)
+        return self._records([structs[i] for i in good.tolist()], positions[good], None, rejected)

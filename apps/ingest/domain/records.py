@@ -65,13 +65,14 @@ Row = TypeVar("Row", bound=Hashable)
 class Readings:
     """One page of a source's records, by column, all of length n.
 
-    `names` are the texts of each record's identity; `label` says which of `labels` (tuples in the order of LABELS) a
-    record has. `ids` holds call, trace, span, parent, session, task and end user,
+    `names` and `name_numbers` are what a record is known again by, besides its start. `label` says which of `labels`
+    (tuples in the order of LABELS) a record has. `ids` holds call, trace, span, parent, session, task and end user,
     in the order of KEYS. `charge_picos` is 10^-12 of the charge's currency, -1 where there is none. `faults` are
     indices of records that the source found wrong beyond what `validation` looks at.
     """
 
-    names: Sequence[str]
+    names: Sequence[Texts]
+    name_numbers: Sequence[Floats]
     ids: Sequence[Texts]
     label: Ints
     labels: list[Label]
@@ -80,7 +81,7 @@ class Readings:
     faults: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.label)
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,6 +257,11 @@ def _elements(data: bytes, blocks: Iterator[bytes], sizes: Sizes) -> Iterator[Pi
     )
 
 
+def elements_of(data: bytes) -> Iterator[Piece]:
+    """The elements of one whole array, one by one."""
+    return _elements(data.lstrip(SPACE)[1:], iter(()), Sizes(record_bytes=len(data)))
+
+
 def _after_array(rest: bytes, blocks: Iterator[bytes]) -> Iterator[Piece]:
     while not rest.strip(SPACE):
         following = next(blocks, None)

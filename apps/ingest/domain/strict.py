@@ -17,7 +17,7 @@ from apps.ingest.domain.objects import Unreadable, kept, not_finite, parse, salv
 from apps.ingest.domain.splitting import Bytes
 
 S = TypeVar("S", bound=msgspec.Struct)
-_COLON, _QUOTE, _SPACES = ord(":"), ord('"'), list(b" \t\n\r")
+_COLON, _QUOTE, _N, _SPACES = ord(":"), ord('"'), ord("n"), list(b" \t\n\r")
 
 
 class Refused(ValueError):
@@ -33,17 +33,30 @@ class PossibleRepeat(ValueError):
     """Somewhere in the text a field may stand twice: look at the records one by one."""
 
 
-def refuse_repeats(data: Bytes, rows: list[tuple[Any, ...]]) -> None:
-    """Raise PossibleRepeat unless no field can stand twice in one of the flat records that were decoded to `rows`.
+def count_keys(data: Bytes) -> tuple[int, int]:
+    """(keys, nulls) in a text of flat JSON records, or more, if a text in it looks like one.
 
     The decoder keeps the last of two equal keys silently. But a key is followed by a colon, at once unless there is
-    white space between, and a text can only add to the `":` that there are: so as many of them as fields that are not
-    UNSET means that nothing came twice.
+    white space between (then PossibleRepeat is raised), and texts can only add to the `":` that there are: so as many
+    of them as fields that came out means that nothing stood twice.
     """
-    given = sum(map(len, rows)) - sum(row.count(UNSET) for row in rows)
     text = np.frombuffer(data, dtype=np.uint8)
-    before = text[np.flatnonzero(text == _COLON) - 1]
-    if np.count_nonzero(before == _QUOTE) != given or np.isin(before, _SPACES).any():
+    colons = np.flatnonzero(text == _COLON)
+    before, behind = text[colons - 1], text[colons + 1]
+    if np.isin(before, _SPACES).any():
+        raise PossibleRepeat
+    nulls = np.count_nonzero(behind == _N)
+    spaced = colons[np.isin(behind, _SPACES)]
+    nulls += np.count_nonzero(np.isin(text[spaced + 2], [_N, *_SPACES]))
+    return int(np.count_nonzero(before == _QUOTE)), int(nulls)
+
+
+def refuse_repeats(data: Bytes, rows: list[tuple[Any, ...]]) -> None:
+    """Raise PossibleRepeat unless no field can stand twice in one of the flat records decoded to `rows`, in which UNSET
+    stands for a field that was not there.
+    """
+    keys, _ = count_keys(data)
+    if keys != sum(map(len, rows)) - sum(row.count(UNSET) for row in rows):
         raise PossibleRepeat
 
 

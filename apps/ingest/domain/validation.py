@@ -53,7 +53,7 @@ def faults(readings: Readings, now_us: int) -> Mask:
     bad |= readings.charge_picos < -1
     if readings.faults:
         bad[list(readings.faults)] = True
-    for texts in readings.ids:
+    for texts in {id(column): column for column in (*readings.names, *readings.ids)}.values():
         _mark_bad_texts(texts, n, bad)
     if wrong := [i for i, label in enumerate(readings.labels) if _is_bad(label)]:
         bad |= np.isin(readings.label, wrong)
@@ -108,7 +108,8 @@ def problems(readings: Readings, i: int, now_us: int, spoken: Spoken) -> list[Pr
     if readings.charge_picos[i] < -1:
         message = f"the charge must be a number from 0 to {limits.MAX_CHARGE:,}"
         found.append(Problem("out_of_range", message, spoken("charge_amount")))
-    texts: list[tuple[str, str | None]] = [(name, ids[i]) for name, ids in zip(ID_NAMES, readings.ids, strict=True)]
+    texts: list[tuple[str, str | None]] = [("id", readings.names[0][i])]
+    texts += [(name, ids[i]) for name, ids in zip(ID_NAMES, readings.ids, strict=True)]
     texts += list(zip(LABELS, readings.labels[readings.label[i]], strict=True))
     for name, text in texts:
         if wrong := text_problem(text):
@@ -166,6 +167,8 @@ def _count_problems(row: Mapping[str, float], spoken: Spoken) -> Iterator[Proble
 
 def floats(column: Sequence[Any]) -> Floats:
     """Numbers as float64, None as NaN; what is too large for one becomes infinite, so that a bound catches it."""
+    if column[0] is None and column.count(None) == len(column):
+        return np.full(len(column), np.nan)
     try:
         return np.array(column, dtype=np.float64)
     except OverflowError:

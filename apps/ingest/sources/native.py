@@ -19,57 +19,58 @@ from apps.ingest.domain.meanings import finish_code, micros, picos_column, statu
 from apps.ingest.domain.objects import kept
 from apps.ingest.domain.records import Floats, Ints, Readings, numbered
 from apps.ingest.domain.splitting import Bytes
-from apps.ingest.domain.strict import read_object, refuse_repeats
+from apps.ingest.domain.strict import PossibleRepeat, count_keys, read_object, refuse_repeats
 from apps.ingest.domain.validation import Spoken, floats
 
 KIND = "native"
+CHECKS_TEXT = True
 HEADING = "Our own format"
 """Heading of the format's section in docs/ingest.md."""
 
-Moment = Annotated[datetime, msgspec.Meta(tz=True)] | float | None | UnsetType
-Text = str | None | UnsetType
-Count = int | None | UnsetType
+Moment = Annotated[datetime, msgspec.Meta(tz=True)] | float | None
+Text = str | None
+Count = int | None
 
 
 class Record(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """One attempt. UNSET: not in the JSON; None: null. Both mean "not known"."""
+    """One attempt. None: not in the JSON, or null; both mean "not known"."""
 
-    started_at: Moment = UNSET
-    ended_at: Moment = UNSET
-    first_token_at: Moment = UNSET
-    id: Text = UNSET
-    call_id: Text = UNSET
-    trace_id: Text = UNSET
-    span_id: Text = UNSET
-    parent_id: Text = UNSET
-    session_id: Text = UNSET
-    task_id: Text = UNSET
-    end_user: Text = UNSET
-    team: Text = UNSET
-    endpoint: Text = UNSET
-    key: Text = UNSET
-    model: Text = UNSET
-    model_served: Text = UNSET
-    backend: Text = UNSET
-    replica: Text = UNSET
-    region: Text = UNSET
-    provider: Text = UNSET
-    charge_currency: Text = UNSET
-    charge_amount: Decimal | None | UnsetType = UNSET
-    status: Text = UNSET
-    operation: Text = UNSET
-    traffic: Text = UNSET
-    finish_reason: Text = UNSET
-    stream: bool | None | UnsetType = UNSET
-    http_status: Count = UNSET
-    attempt: Count = UNSET
-    step: Count = UNSET
-    input_tokens: Count = UNSET
-    cached_input_tokens: Count = UNSET
-    cache_write_tokens: Count = UNSET
-    output_tokens: Count = UNSET
-    reasoning_tokens: Count = UNSET
-    queue_seconds: float | None | UnsetType = UNSET
+    started_at: Moment = None
+    ended_at: Moment = None
+    first_token_at: Moment = None
+    id: Text = None
+    call_id: Text = None
+    trace_id: Text = None
+    span_id: Text = None
+    parent_id: Text = None
+    session_id: Text = None
+    task_id: Text = None
+    end_user: Text = None
+    team: Text = None
+    endpoint: Text = None
+    key: Text = None
+    model: Text = None
+    model_served: Text = None
+    backend: Text = None
+    replica: Text = None
+    region: Text = None
+    provider: Text = None
+    charge_currency: Text = None
+    charge_amount: Decimal | None = None
+    status: Text = None
+    operation: Text = None
+    traffic: Text = None
+    finish_reason: Text = None
+    stream: bool | None = None
+    http_status: Count = None
+    attempt: Count = None
+    step: Count = None
+    input_tokens: Count = None
+    cached_input_tokens: Count = None
+    cache_write_tokens: Count = None
+    output_tokens: Count = None
+    reasoning_tokens: Count = None
+    queue_seconds: float | None = None
 
 
 FIELDS = Record.__struct_fields__
@@ -94,68 +95,69 @@ SPOKEN = Spoken(
     }
 )
 
+# The same fields with another default, to tell what was null from what was not there.
+_Told = msgspec.defstruct(
+    "_Told",
+    [(field.name, field.type | UnsetType, UNSET) for field in msgspec.structs.fields(Record)],
+    forbid_unknown_fields=True,
+    gc=False,
+)
 _one = msgspec.json.Decoder(Record)
 _many = msgspec.json.Decoder(list[Record])
-
+_one_told = msgspec.json.Decoder(_Told)
+_many_told = msgspec.json.Decoder(list[_Told])  # type: ignore[valid-type]
 
 Row = tuple[Any, ...]
 """The fields of a Record, in its order: what is handed from decoding to reading by column."""
 
 
 def read_lines(data: Bytes) -> list[Row]:
-    rows = list(map(astuple, _one.decode_lines(data)))
-    refuse_repeats(data, rows)
-    return rows
+    return list(map(astuple, _one.decode_lines(data)))
 
 
 def read_array(data: bytes) -> list[Row]:
-    rows = list(map(astuple, _many.decode(data)))
-    refuse_repeats(data, rows)
-    return rows
+    return list(map(astuple, _many.decode(data)))
 
 
 def read_one(raw: bytes) -> Row:
     return astuple(read_object(raw, Record))
 
 
-def readings(rows: list[Row], prefix: str) -> Readings:
-    """The records by column."""
-    nothing = [None] * len(rows)
-    columns = dict(zip(FIELDS, (_with_nulls(column, nothing) for column in zip(*rows, strict=True)), strict=True))
+def readings(rows: list[Row], raw: Bytes | None) -> Readings:
+    """The records by column. Raises PossibleRepeat if a field may stand twice in `raw`, the text of the records."""
+    columns: dict[str, Sequence[Any]] = dict(zip(FIELDS, zip(*rows, strict=True), strict=True))
     # All that takes few values is looked at once for each combination that occurs.
     kinds, distinct = numbered(zip(*[columns[name] for name in _FEW], strict=True))
     numbers = _numbers(columns)
+    if raw is not None:
+        few = np.bincount(kinds) @ [len(row) - row.count(None) for row in distinct]
+        _refuse_repeats(raw, columns, numbers, int(few))
     numbers |= _words(kinds, distinct, numbers["http_status"])
+    missing = np.isnan(numbers["input_tokens"]) & np.isnan(numbers["output_tokens"])
+    numbers["token_source"] = np.where(missing, float(TokenSource.MISSING), float(TokenSource.REPORTED))
     charges, faults = _charges(columns["charge_amount"], columns["charge_currency"])
-    ids, calls, spans = (columns[name] for name in _PARTS)
-    if not all(ids):
-        faults += [i for i, names in enumerate(zip(ids, calls, spans, strict=True)) if not any(names)]
-    started = np.nan_to_num(numbers["started_us"]).astype(np.int64).tolist()
-    names = [
-        f"{prefix}\0{one}\0{call}\0{span}\0{attempt}\0{status}\0{start}"
-        for one, call, span, attempt, status, start in zip(
-            ids, calls, spans, columns["attempt"], columns["status"], started, strict=True
-        )
-    ]
+    names = [columns[name] for name in _PARTS]
+    if not all(names[0]):
+        faults += [i for i, ids in enumerate(zip(*names, strict=True)) if not any(ids)]
     labels = [(*row[:3], None, *row[3:_LABELS]) for row in distinct]
-    return Readings(
-        names,
-        [columns[name] for name in _IDS],
-        kinds,
-        labels,
-        numbers,
-        charges,
-        frozenset(faults),
-    )
+    ids = [columns[name] for name in _IDS]
+    known_by = [numbers["attempt"], numbers["status"]]
+    return Readings(names, known_by, ids, kinds, labels, numbers, charges, frozenset(faults))
 
 
-def _with_nulls(column: Sequence[Any], nothing: list[None]) -> Sequence[Any]:
-    """The column with None for what was not in the JSON."""
-    if UNSET not in column:
-        return column
-    if column[0] is UNSET and column.count(UNSET) == len(column):
-        return nothing
-    return [None if value is UNSET else value for value in column]
+def _refuse_repeats(raw: Bytes, columns: dict[str, Sequence[Any]], numbers: dict[str, Floats], few: int) -> None:
+    """Compare the keys in the text with the fields that came out of it: `few` of _FEW, and all others."""
+    keys, nulls = count_keys(raw)
+    if nulls:
+        array = bytes(raw[:1]) == b"["
+        refuse_repeats(raw, list(map(astuple, _many_told.decode(raw) if array else _one_told.decode_lines(raw))))
+        return
+    given = few + sum(np.count_nonzero(~np.isnan(column)) for column in numbers.values())
+    # An empty text counts as none, which can only make the comparison fail.
+    given += sum(len(list(filter(None, columns[name]))) for name in ("id", *_IDS))
+    amounts = columns["charge_amount"]
+    if keys != given + len(amounts) - amounts.count(None):
+        raise PossibleRepeat
 
 
 def _words(kinds: Ints, distinct: list[Row], http_status: Floats) -> dict[str, Floats]:
@@ -185,8 +187,6 @@ def _numbers(columns: dict[str, Sequence[Any]]) -> dict[str, Floats]:
         numbers[name] = floats(columns[name])
     for name in ("http_status", "attempt", "step", "stream"):
         numbers[name] = floats(columns[name])
-    missing = np.isnan(numbers["input_tokens"]) & np.isnan(numbers["output_tokens"])
-    numbers["token_source"] = np.where(missing, float(TokenSource.MISSING), float(TokenSource.REPORTED))
     return numbers
 
 
@@ -229,12 +229,12 @@ def more_problems(row: Row) -> list[Problem]:
     """What is wrong with one record beyond times, counts and texts."""
     record = Record(*row)
     found = []
-    if not any(getattr(record, name) not in (UNSET, None, "") for name in _PARTS):
+    if not any(getattr(record, name) not in (None, "") for name in _PARTS):
         message = "a record needs an id (or call_id or span_id), so that one sent twice is stored once"
         found.append(Problem("missing", message, "id"))
     for name, known in _WORDS.items():
         word = getattr(record, name)
-        if word in (UNSET, None):
+        if word is None:
             if name == "status":
                 found.append(Problem("missing", f"must be one of {', '.join(known)}", name))
         elif word not in known:
@@ -243,7 +243,7 @@ def more_problems(row: Row) -> list[Problem]:
         currency = record.charge_currency
         if not isinstance(currency, str) or not _is_currency(currency):
             message = "a charge needs its currency as three capital letters, such as USD"
-            found.append(Problem("missing" if currency in (UNSET, None) else "wrong_value", message, "charge_currency"))
+            found.append(Problem("missing" if currency is None else "wrong_value", message, "charge_currency"))
     return found
 
 

@@ -5,10 +5,12 @@ from apps.ingest.sources.litellm.decode import kept_struct, more_problems, read_
 from apps.ingest.sources.litellm.payload import SPOKEN
 
 KIND = "litellm"
+CHECKS_TEXT = False
 HEADING = "LiteLLM"
 """Heading of the format's section in docs/ingest.md."""
 
 __all__ = [
+    "CHECKS_TEXT",
     "HEADING",
     "KIND",
     "SPOKEN",

@@ -14,6 +14,7 @@ from msgspec.structs import astuple
 from apps.core.vocabulary import Status, TokenSource
 from apps.ingest.domain.meanings import finish_code, micros, picos
 from apps.ingest.domain.records import Floats, Ints, Label, Readings, numbered
+from apps.ingest.domain.splitting import Bytes
 from apps.ingest.domain.validation import floats
 from apps.ingest.sources.litellm.decode import moment
 from apps.ingest.sources.litellm.payload import (
@@ -60,8 +61,8 @@ _NO_INPUT_DETAILS = astuple(InputDetails())
 _FIELDS = Payload.__struct_fields__
 
 
-def readings(payloads: list[Payload], prefix: str) -> Readings:
-    """The payloads by column."""
+def readings(payloads: list[Payload], raw: Bytes | None) -> Readings:
+    """The payloads by column. Of two equal keys the last counts, so that their text is not looked at again."""
     top: _Named = dict(zip(_FIELDS, zip(*map(astuple, payloads), strict=True), strict=True))
     who = _named(top["metadata"], Metadata, _NO_METADATA)
     asked = _named(who["requester_metadata"], Requester, _NO_REQUESTER)
@@ -75,11 +76,6 @@ def readings(payloads: list[Payload], prefix: str) -> Readings:
     numbers["step"] = counts(asked["step"], 0)
     _add_tokens(numbers, top["prompt_tokens"], top["completion_tokens"], who["usage_object"])
     calls, ids = top["litellm_call_id"], top["id"]
-    started = np.nan_to_num(numbers["started_us"]).astype(np.int64).tolist()
-    names = [
-        f"{prefix}\0{call or ''}\0{id_ or ''}\0{status}\0{start}\0{model_id or ''}"
-        for call, id_, status, start, model_id in zip(calls, ids, top["status"], started, top["model_id"], strict=True)
-    ]
     tasks = asked["task_id"]
     if not set(map(type, tasks)) <= {str, type(None)}:
         tasks = [None if task is None else str(task) for task in tasks]
@@ -87,7 +83,8 @@ def readings(payloads: list[Payload], prefix: str) -> Readings:
     nothing = [None] * len(payloads)
     keys = [calls, top["trace_id"], ids, nothing, top["session_id"], tasks, people]
     nameless = [] if all(ids) else [i for i, one in enumerate(zip(calls, ids, strict=True)) if not any(one)]
-    return Readings(names, keys, label, labels, numbers, charges, frozenset(nameless))
+    known_by = [numbers["status"]]
+    return Readings([calls, ids, top["model_id"]], known_by, keys, label, labels, numbers, charges, frozenset(nameless))
 
 
 def _few(top: _Named, who: _Named, asked: _Named) -> Iterator[tuple[tuple[Any, ...], ...]]:
