@@ -31,14 +31,19 @@ NEW = Change("", "new", "neutral")
 SAME = Change("", "no change", "neutral", 0.0)
 
 
-def relative(now: Number | Unknown | None, before: Number | Unknown | None, good: Good = "neither") -> Change | None:
-    """Percent change of a quantity. None when either side is unknown; "new" when it was zero; never infinite."""
+def relative(
+    now: Number | Unknown | None, before: Number | Unknown | None, good: Good = "neither", noise: float = NOISE
+) -> Change | None:
+    """Percent change of a quantity. None when either side is unknown; "new" when it was zero; never infinite.
+
+    Relative changes under `noise` are none.
+    """
     if now is None or before is None or isinstance(now, Unknown) or isinstance(before, Unknown):
         return None
     if before == 0:
         return SAME if now == 0 else NEW
     ratio = float((Decimal(str(now)) - Decimal(str(before))) / abs(Decimal(str(before))))
-    if abs(ratio) < NOISE:
+    if abs(ratio) < noise:
         return SAME
     return Change(_symbol(ratio), _percent(ratio), _tone(ratio, good), ratio)
 

@@ -31,6 +31,8 @@ class Grouped(Protocol):
 
 B = TypeVar("B", bound=Bucketed)
 G = TypeVar("G", bound=Grouped)
+BUCKET_NOISE = 0.015
+"""A quantile is the middle of a bucket that is 1 % wide: two that differ by less may be equal."""
 QUANTILES = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
 
 
@@ -78,7 +80,11 @@ def quantile_figure(
 ) -> QuantileFigure:
     """p50, p95 and p99 with their changes; lower is better."""
     quantiles = [
-        Quantile(name, quantile(now, q), relative(quantile(now, q), before.quantile(q) if before else None, "down"))
+        Quantile(
+            name,
+            quantile(now, q),
+            relative(quantile(now, q), before.quantile(q) if before else None, "down", BUCKET_NOISE),
+        )
         for name, q in QUANTILES
     ]
     return QuantileFigure(label, quantiles, f"{now.count:,} measured", spark, term)
