@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 
@@ -14,6 +16,9 @@ class FoldedHour(models.Model):
     catalog_change = models.BigIntegerField()
     as_of = models.DateTimeField(help_text="An hour folded before its end is folded again after it.")
     run_id = models.UUIDField(help_text="Changes with every fold or decide: who attributed another run is behind.")
+    fold_id = models.UUIDField(
+        default=uuid4, help_text="Changes with every fold, not with a decide."
+    )
     fold_again = models.BooleanField(default=False, help_text="Another hour has learned what this one's facts rest on.")
     decide_again = models.BooleanField(default=False, help_text="Tasks of the hour have new outcomes or new tries.")
 
@@ -82,6 +87,35 @@ class UsageHour(models.Model):
                 name="usage_hour_once",
             )
         ]  # fmt: skip
+
+
+class LatencyDay(models.Model):
+    """Histograms of a UTC day by who and what, merged from its hours: a month is then read as days, not as hours."""
+
+    day = models.DateTimeField()
+    team_id = models.IntegerField()
+    endpoint_id = models.IntegerField()
+    model_id = models.IntegerField()
+    replica_id = models.IntegerField()
+    key_id = models.IntegerField()
+    ttft = models.BinaryField()
+    itl = models.BinaryField()
+    e2e = models.BinaryField()
+    queue = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["day", "team_id", "endpoint_id", "model_id", "replica_id", "key_id"], name="latency_day_once"
+            )
+        ]
+
+
+class MergedDay(models.Model):
+    """From which folds a day's histograms were merged. When an hour has been folded since, they are not used."""
+
+    day = models.DateTimeField(primary_key=True)
+    digest = models.CharField(max_length=32, help_text="Of the folds of the day's hours, in order.")
 
 
 class ReplicaHour(models.Model):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from apps.core.histogram import Histogram
 from apps.core.query import Bucket, Dimension, Filters
 from apps.core.time import Window
 from apps.rollups.domain.usage import COUNTS, HISTOGRAMS
+from apps.rollups.selectors.days import IDS, WHOLE_DAYS, day_parameters
 from apps.rollups.selectors.query import bucket_of, condition, ids_of, rows
 
+_NONE = (Histogram(),) * len(HISTOGRAMS)
 _SUMMED = tuple(name for name in COUNTS if name != "share_units")
 
 
@@ -58,24 +61,39 @@ def usage(
     where, parameters = condition(window, filters, "hour")
     keys = [f"{dimension}_id" for dimension in group_by]
     places = ", ".join(str(place + 1) for place in range(len(keys) + 1))
-    columns = [
-        f"{bucket_of(bucket, 'hour')} AS bucket",
-        *keys,
-        *(f"sum({name})::bigint" for name in _SUMMED),
-        *(f"string_agg({name}, '')" for name in HISTOGRAMS),
-    ]
+    head = ", ".join([f"{bucket_of(bucket, 'hour')} AS bucket", *keys])
     query = (
-        f"SELECT {', '.join(columns)} FROM rollups_usagehour WHERE {where}"
-        f" GROUP BY {places} HAVING sum(attempts) > 0 ORDER BY {places}"
+        f"SELECT {head}, {', '.join(f'sum({name})::bigint' for name in _SUMMED)} FROM rollups_usagehour"
+        f" WHERE {where} GROUP BY {places} HAVING sum(attempts) > 0 ORDER BY {places}"
     )
-    counts_at = 1 + len(keys)
-    packed_at = counts_at + len(_SUMMED)
+    width = 1 + len(keys)
+    histograms = _histograms(window, filters, bucket, head, places)
     return [
-        Usage(
-            row[0],
-            ids_of(group_by, row[1:counts_at]),
-            *row[counts_at:packed_at],
-            *(Histogram.merged([packed]) for packed in row[packed_at:]),
-        )
+        Usage(row[0], ids_of(group_by, row[1:width]), *row[width:], *histograms.get(row[:width], _NONE))
         for row in rows(query, parameters)
     ]
+
+
+def _histograms(
+    window: Window, filters: Filters, bucket: Bucket, head: str, places: str
+) -> dict[tuple[Any, ...], tuple[Histogram, ...]]:
+    """Merged histograms by bucket and ids, of whole days where they are merged already, else of hours."""
+    where, parameters = condition(window, filters, "hour")
+    packed = ", ".join(HISTOGRAMS)
+    parts = f"SELECT hour, {', '.join(IDS)}, {packed} FROM rollups_usagehour WHERE {where}"
+    days = ""
+    if bucket != "hour":
+        of_days, _ = condition(window, filters, "day")
+        days = f"WITH whole AS MATERIALIZED ({WHOLE_DAYS}) "
+        parts += (
+            " AND date_trunc('day', hour, 'UTC') NOT IN (SELECT day FROM whole)"
+            f" UNION ALL SELECT day, {', '.join(IDS)}, {packed} FROM rollups_latencyday"
+            f" WHERE {of_days} AND day IN (SELECT day FROM whole)"
+        )
+        parameters |= day_parameters(window)
+    aggregates = ", ".join(f"string_agg({name}, '')" for name in HISTOGRAMS)
+    query = f"{days}SELECT {head}, {aggregates} FROM ({parts}) AS parts GROUP BY {places}"
+    width = len(places.split(", "))
+    return {
+        row[:width]: tuple(Histogram.merged([part or b""]) for part in row[width:]) for row in rows(query, parameters)
+    }

@@ -13,6 +13,7 @@ from apps.ingest import selectors as ingest
 from apps.rollups.domain.attempts import Int64
 from apps.rollups.domain.dirty import Basis, hours_behind
 from apps.rollups.models import FoldedHour, OutcomeCursor, TaskHour
+from apps.rollups.services.days import merge_days
 from apps.rollups.services.folding import decide_hour, fold_hour
 
 Progress = Callable[[int, int], None]
@@ -31,6 +32,7 @@ def fold_dirty(*, now: datetime, limit: int | None = None, progress: Progress | 
         changed += _fold_each(hours[: None if limit is None else limit - len(changed)], now, progress)
     _mark_decided()
     decided = decide_hours(hours=list(FoldedHour.objects.filter(decide_again=True).values_list("hour", flat=True)))
+    merge_days()
     return sorted({*changed, *decided})
 
 
@@ -44,6 +46,7 @@ def fold_span(*, window: Window | None, now: datetime, progress: Progress | None
     known = set(ingest.arrivals()) | set(FoldedHour.objects.values_list("hour", flat=True))
     hours = sorted(hour for hour in known if window is None or window.start <= hour < window.end)
     _fold_each(hours, now, progress)
+    merge_days()
     return hours
 
 

@@ -74,6 +74,7 @@ def fold_hour(*, hour: datetime, now: datetime) -> Folded:
                 "catalog_change": change,
                 "as_of": now,
                 "run_id": run_id,
+                "fold_id": run_id,
                 "fold_again": False,
                 "decide_again": False,
             },
