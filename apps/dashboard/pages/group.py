@@ -69,7 +69,6 @@ class GroupPage:
     currency: str
     total: Cost
     before: Cost | None
-    usage: Usage | None
     tasks: TaskCostRow
     is_empty: bool
 
@@ -77,9 +76,9 @@ class GroupPage:
 def build(state: PageState, name: str) -> GroupPage:
     """`state.filters` already keep only this one."""
     when, kept = state.period, state.filters
-    usage = _first(rollups.usage(window=when.window, filters=kept))
-    before = _first(rollups.usage(window=when.before, filters=kept)) if when.before else None
-    buckets = by_bucket(rollups.usage(window=when.window, bucket=when.bucket, filters=kept))
+    usages = rollups.usage(window=when.window, bucket=when.bucket, filters=kept)
+    usage, buckets = rollups.merged(usages), by_bucket(usages)
+    before = rollups.merged(rollups.usage(window=when.before, filters=kept)) if when.before else None
     cost = attribution.costs(window=when.window, filters=kept)[0]
     cost_before = attribution.costs(window=when.before, filters=kept)[0] if when.before else None
     costs = by_bucket(attribution.costs(window=when.window, bucket=when.bucket, filters=kept))
@@ -94,14 +93,9 @@ def build(state: PageState, name: str) -> GroupPage:
         currency=cost.currency,
         total=cost,
         before=cost_before,
-        usage=usage,
         tasks=tasks,
         is_empty=usage is None and not cost.seconds,
     )
-
-
-def _first(rows: list[Usage]) -> Usage | None:
-    return rows[0] if rows and rows[0].attempts else None
 
 
 def _figures(

@@ -79,10 +79,8 @@ class GroupTable:
         return len(self.rows)
 
 
-def table(
-    state: PageState, dimension: Grouping, total: Cost, before: Cost | None, usage: Usage | None, sort: str = "-cost"
-) -> GroupTable:
-    """The table of the state's window by `dimension`; `total`, `before` and `usage` are sums of the whole."""
+def table(state: PageState, dimension: Grouping, total: Cost, before: Cost | None, sort: str = "-cost") -> GroupTable:
+    """The table of the state's window by `dimension`; `total` and `before` are costs of the whole."""
     when, group = state.period, (dimension,)
     uses = by_id(rollups.usage(window=when.window, group_by=group, filters=state.filters), dimension)
     costs = by_id(attribution.costs(window=when.window, group_by=group, filters=state.filters), dimension)
@@ -100,6 +98,7 @@ def table(
     rows.sort(key=key, reverse=descending)
     drawn = [known(row.cost) or 0.0 for row in rows]
     peaks = [value for row in rows for value in row.spark if value is not None]
+    usage = rollups.merged(list(uses.values()))
     return GroupTable(
         dimension, rows, remainders(total, before), total, usage, max(drawn, default=None), max(peaks, default=None)
     )

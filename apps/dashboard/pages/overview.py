@@ -79,7 +79,7 @@ def build(state: PageState) -> Overview:
         figures=_figures(state, sums),
         latencies=_latencies(state, sums),
         chart=spend_chart(state, sums.costs, sums.cost_before),
-        table=groups.table(state, _grouping(state), sums.cost, sums.cost_before, sums.usage),
+        table=groups.table(state, _grouping(state), sums.cost, sums.cost_before),
         is_empty=is_empty,
     )
 
@@ -91,14 +91,14 @@ def _grouping(state: PageState) -> groups.Grouping:
 def _read(state: PageState) -> _Sums:
     when, kept = state.period, state.filters
     before = when.before
-    usage = rollups.usage(window=when.window, filters=kept)
+    usages = rollups.usage(window=when.window, bucket=when.bucket, filters=kept)
     usage_before = rollups.usage(window=before, filters=kept) if before else []
     cost_before = attribution.costs(window=before, filters=kept) if before else []
     tasks_before = attribution.task_costs(window=before, filters=kept, now=state.now) if before else []
     return _Sums(
-        usage=_used(usage),
-        usage_before=_used(usage_before),
-        usages=rollups.usage(window=when.window, bucket=when.bucket, filters=kept),
+        usage=rollups.merged(usages),
+        usage_before=rollups.merged(usage_before),
+        usages=usages,
         cost=attribution.costs(window=when.window, filters=kept)[0],
         cost_before=cost_before[0] if cost_before else None,
         costs=attribution.costs(window=when.window, bucket=when.bucket, filters=kept),
@@ -106,10 +106,6 @@ def _read(state: PageState) -> _Sums:
         tasks_before=tasks_before[0] if tasks_before else None,
         task_rows=attribution.task_costs(window=when.window, bucket=when.bucket, filters=kept, now=state.now),
     )
-
-
-def _used(rows: list[Usage]) -> Usage | None:
-    return rows[0] if rows and rows[0].attempts else None
 
 
 def _figures(state: PageState, sums: _Sums) -> list[KeyFigure]:

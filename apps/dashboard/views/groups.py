@@ -18,7 +18,6 @@ from apps.dashboard.state import PageState, read
 from apps.dashboard.views.exports import export_links
 from apps.dashboard.views.respond import respond
 from apps.dashboard.views.tables import group_view
-from apps.rollups import selectors as rollups
 
 BREAKDOWN: dict[groups.Grouping, groups.Grouping] = {"team": "endpoint", "endpoint": "model", "model": "endpoint"}
 """By what the page of one of them is divided."""
@@ -31,15 +30,14 @@ def table(request: HttpRequest, dimension: groups.Grouping) -> HttpResponse:
     when = state.period
     total = attribution.costs(window=when.window, filters=state.filters)[0]
     before = attribution.costs(window=when.before, filters=state.filters)[0] if when.before else None
-    used = [row for row in rollups.usage(window=when.window, filters=state.filters) if row.attempts]
-    data = groups.table(state, dimension, total, before, used[0] if used else None, state.choices["sort"])
+    data = groups.table(state, dimension, total, before, state.choices["sort"])
     costs = attribution.costs(window=when.window, bucket=when.bucket, filters=state.filters)
     context = {
         "table": group_view(state, data, f"Cost and use by {dimension}", sortable=True),
         "currency": total.currency,
         "compared": when.before is not None,
         "chart": spend_chart(state, costs),
-        "is_empty": not used and not total.seconds,
+        "is_empty": data.usage is None and not total.seconds,
         "exports": export_links(state, "costs", dimension),
     }
     return respond(
@@ -70,7 +68,7 @@ def detail(request: HttpRequest, dimension: groups.Grouping, slug: str) -> HttpR
         raise Http404(f"no {dimension} is called {slug}")
     state = _only(state, dimension, noun.id, slug)
     shown = group.build(state, noun.name)
-    inner = groups.table(state, BREAKDOWN[dimension], shown.total, shown.before, shown.usage)
+    inner = groups.table(state, BREAKDOWN[dimension], shown.total, shown.before)
     context = {
         "page": shown,
         "table": group_view(state, inner, f"By {BREAKDOWN[dimension]}", sortable=False),

@@ -10,7 +10,7 @@ from apps.rollups.selectors.hours import (
 )
 from apps.rollups.selectors.owners import LabelOwners, task_hours
 from apps.rollups.selectors.tasks import cohorts
-from apps.rollups.selectors.usage import Usage, usage
+from apps.rollups.selectors.usage import Usage, merged, usage
 
 __all__ = [
     "Coverage",
@@ -22,6 +22,7 @@ __all__ = [
     "data_range",
     "facts_of_hour",
     "folded_hours",
+    "merged",
     "replica_hours",
     "task_hours",
     "usage",

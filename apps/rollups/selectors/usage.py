@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import numpy as np
 
 from apps.core.histogram import Histogram
 from apps.core.query import Bucket, Dimension, Filters
@@ -48,6 +51,15 @@ class Usage:
     itl: Histogram
     e2e: Histogram
     queue: Histogram
+
+
+def merged(rows: Sequence[Usage]) -> Usage | None:
+    """All rows as one, for whoever already holds the parts of a whole; None where nothing was attempted."""
+    if not rows:
+        return None
+    counts: list[Any] = [sum(getattr(row, name) for row in rows) for name in _SUMMED]
+    histograms = [Histogram(np.sum([getattr(row, name).counts for row in rows], axis=0)) for name in HISTOGRAMS]
+    return Usage(None, {}, *counts, *histograms)
 
 
 def usage(
