@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from apps.catalog import services as catalog
+from apps.core.time import hour_floor
 from apps.dashboard.examples import CATALOG, examples
 from apps.ingest import services as ingest
 from apps.ingest.models import Source
@@ -98,3 +99,20 @@ def test_a_page_says_when_its_newest_figures_are_incomplete() -> None:
     past = world.start_of(now) - timedelta(days=2)
     finished = alice.get(f"/?from={past:%Y-%m-%d}&to={past:%Y-%m-%d}")
     assert "are incomplete" not in finished.content.decode(), "a range that is over is not"
+
+
+def test_a_period_is_compared_with_the_one_before_once_the_data_reach_so_far() -> None:
+    now = datetime.now(UTC)
+    first, *_ = world.records(world.start_of(now))
+    for name, hours in (("long ago", 60), ("the day before", 30)):
+        start = hour_floor(now) - timedelta(hours=hours)
+        moved = {"id": name, "started_at": start.isoformat(), "ended_at": (start + timedelta(minutes=5)).isoformat()}
+        record = {key: value for key, value in first.items() if key not in ("first_token_at", "task_id")} | moved
+        ingest.ingest_requests(source=world.SOURCE, stream=json.dumps(record).encode(), now=now)
+    world.build(now)
+    response = people().alice.get("/?range=24h")
+    assert "compared with the 24 hours before" in text_of(main_of(response))
+    assert "4 ▲ +300 % client requests" in key_figure(response, "Requests")
+    rows = table_of(response, "Who and what it was spent on")
+    support = next(row for row in rows if row[0] == "Support")
+    assert support[rows[0].index("Change")] == "new", "from nothing is no percentage"
