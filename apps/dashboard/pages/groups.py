@@ -14,7 +14,7 @@ from apps.core.query import Dimension
 from apps.core.unknown import Unknown
 from apps.core.vocabulary import Component
 from apps.dashboard.change import Change, relative
-from apps.dashboard.pages.parts import Spark, by_id, finished, known, quantile, rate
+from apps.dashboard.pages.parts import STREAMED, Spark, by_id, finished, known, quantile, rate
 from apps.dashboard.state import PageState
 from apps.rollups import selectors as rollups
 
@@ -82,7 +82,9 @@ class GroupTable:
 def table(state: PageState, dimension: Grouping, total: Cost, before: Cost | None, sort: str = "-cost") -> GroupTable:
     """The table of the state's window by `dimension`; `total` and `before` are costs of the whole."""
     when, group = state.period, (dimension,)
-    uses = by_id(rollups.usage(window=when.window, group_by=group, filters=state.filters), dimension)
+    uses = by_id(
+        rollups.usage(window=when.window, group_by=group, filters=state.filters, latencies=STREAMED), dimension
+    )
     costs = by_id(attribution.costs(window=when.window, group_by=group, filters=state.filters), dimension)
     earlier: dict[int, Cost] = {}
     if when.before is not None:

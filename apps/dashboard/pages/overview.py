@@ -17,6 +17,7 @@ from apps.dashboard import format as words
 from apps.dashboard.change import points, relative
 from apps.dashboard.pages import groups
 from apps.dashboard.pages.parts import (
+    STREAMED,
     KeyFigure,
     QuantileFigure,
     Spark,
@@ -91,8 +92,8 @@ def _grouping(state: PageState) -> groups.Grouping:
 def _read(state: PageState) -> _Sums:
     when, kept = state.period, state.filters
     before = when.before
-    usages = rollups.usage(window=when.window, bucket=when.bucket, filters=kept)
-    usage_before = rollups.usage(window=before, filters=kept) if before else []
+    usages = rollups.usage(window=when.window, bucket=when.bucket, filters=kept, latencies=STREAMED)
+    usage_before = rollups.usage(window=before, filters=kept, latencies=STREAMED) if before else []
     cost_before = attribution.costs(window=before, filters=kept) if before else []
     tasks_before = attribution.task_costs(window=before, filters=kept, now=state.now) if before else []
     return _Sums(

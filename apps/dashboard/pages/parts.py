@@ -31,6 +31,8 @@ class Grouped(Protocol):
 
 B = TypeVar("B", bound=Bucketed)
 G = TypeVar("G", bound=Grouped)
+STREAMED = ("ttft", "itl")
+"""The latencies that tables and the overview show."""
 BUCKET_NOISE = 0.015
 """A quantile is the middle of a bucket that is 1 % wide: two that differ by less may be equal."""
 QUANTILES = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))

@@ -16,7 +16,6 @@ from apps.rollups.domain.usage import COUNTS, HISTOGRAMS
 from apps.rollups.selectors.days import IDS, WHOLE_DAYS, day_parameters
 from apps.rollups.selectors.query import bucket_of, condition, ids_of, rows
 
-_NONE = (Histogram(),) * len(HISTOGRAMS)
 _SUMMED = tuple(name for name in COUNTS if name != "share_units")
 
 
@@ -68,8 +67,12 @@ def usage(
     group_by: tuple[Dimension, ...] = (),
     bucket: Bucket = "total",
     filters: Filters = Filters(),  # noqa: B008 - frozen
+    latencies: Sequence[str] = HISTOGRAMS,
 ) -> list[Usage]:
-    """Groups in which something was attempted, by bucket and ids; hours count that the window touches."""
+    """Groups in which something was attempted, by bucket and ids; hours count that the window touches.
+
+    Histograms that are not named in `latencies` are not read, and empty.
+    """
     where, parameters = condition(window, filters, "hour")
     keys = [f"{dimension}_id" for dimension in group_by]
     places = ", ".join(str(place + 1) for place in range(len(keys) + 1))
@@ -79,19 +82,22 @@ def usage(
         f" WHERE {where} GROUP BY {places} HAVING sum(attempts) > 0 ORDER BY {places}"
     )
     width = 1 + len(keys)
-    histograms = _histograms(window, filters, bucket, head, places)
+    histograms = _histograms(window, filters, bucket, head, places, latencies)
+    none = _in_order({}, latencies)
     return [
-        Usage(row[0], ids_of(group_by, row[1:width]), *row[width:], *histograms.get(row[:width], _NONE))
+        Usage(row[0], ids_of(group_by, row[1:width]), *row[width:], *histograms.get(row[:width], none))
         for row in rows(query, parameters)
     ]
 
 
 def _histograms(
-    window: Window, filters: Filters, bucket: Bucket, head: str, places: str
+    window: Window, filters: Filters, bucket: Bucket, head: str, places: str, latencies: Sequence[str]
 ) -> dict[tuple[Any, ...], tuple[Histogram, ...]]:
     """Merged histograms by bucket and ids, of whole days where they are merged already, else of hours."""
+    if not latencies:
+        return {}
     where, parameters = condition(window, filters, "hour")
-    packed = ", ".join(HISTOGRAMS)
+    packed = ", ".join(latencies)
     parts = f"SELECT hour, {', '.join(IDS)}, {packed} FROM rollups_usagehour WHERE {where}"
     days = ""
     if bucket != "hour":
@@ -103,9 +109,17 @@ def _histograms(
             f" WHERE {of_days} AND day IN (SELECT day FROM whole)"
         )
         parameters |= day_parameters(window)
-    aggregates = ", ".join(f"string_agg({name}, '')" for name in HISTOGRAMS)
+    aggregates = ", ".join(f"string_agg({name}, '')" for name in latencies)
     query = f"{days}SELECT {head}, {aggregates} FROM ({parts}) AS parts GROUP BY {places}"
     width = len(places.split(", "))
     return {
-        row[:width]: tuple(Histogram.merged([part or b""]) for part in row[width:]) for row in rows(query, parameters)
+        row[:width]: _in_order(dict(zip(latencies, row[width:], strict=True)), latencies)
+        for row in rows(query, parameters)
     }
+
+
+def _in_order(packed: dict[str, bytes | None], latencies: Sequence[str]) -> tuple[Histogram, ...]:
+    """The histograms in the order of HISTOGRAMS."""
+    return tuple(
+        Histogram.merged([packed.get(name) or b""]) if name in latencies else Histogram() for name in HISTOGRAMS
+    )
