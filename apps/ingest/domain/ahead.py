@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from queue import Full, Queue
 from threading import Event, Thread
 from typing import TypeVar
@@ -17,20 +17,22 @@ class _End:
         self.error = error
 
 
-def read_ahead(items: Iterator[T]) -> Generator[T, None, None]:
-    """The items, where a third and later ones are made by a thread while the caller is busy with those before.
+def read_ahead(items: Iterator[T], is_last: Callable[[T], bool]) -> Generator[T, None, None]:
+    """The items, where the second and later ones are made by a thread while the caller is busy with those before.
 
-    The thread decodes and never touches the database; a body of one chunk needs none.
+    A single item, that `is_last`, needs no thread.
     """
-    first = list(_take(items, 2))
-    yield from first
-    if len(first) < 2:
+    first = next(items, None)
+    if first is None or is_last(first):
+        if first is not None:
+            yield first
         return
     queue: Queue[T | _End] = Queue(maxsize=1)
     stop = Event()
     thread = Thread(target=_fill, args=(items, queue, stop), name="ingest-reader", daemon=True)
     thread.start()
     try:
+        yield first
         while True:
             item = queue.get()
             if isinstance(item, _End):
@@ -41,14 +43,6 @@ def read_ahead(items: Iterator[T]) -> Generator[T, None, None]:
     finally:
         stop.set()
         thread.join()
-
-
-def _take(items: Iterator[T], n: int) -> Iterator[T]:
-    for _ in range(n):
-        try:
-            yield next(items)
-        except StopIteration:
-            return
 
 
 def _fill(items: Iterator[T], queue: Queue[T | _End], stop: Event) -> None:

@@ -30,5 +30,5 @@ class Sizes:
     record_bytes: int = 1 << 20
     block_bytes: int = 1 << 20
     whole_bytes: int = 16 << 20
-    page_records: int = 1_024
+    page_records: int = 512
     chunk_records: int = 16_384

@@ -14,7 +14,7 @@ from apps.core.errors import Problem
 from apps.ingest.domain.identity import NO_KEY, identities128, keys64, secret_keys64
 from apps.ingest.domain.limits import Sizes
 from apps.ingest.domain.objects import Unreadable, parse
-from apps.ingest.domain.records import KEYS, Ints, Mask, Readings, Records, Rejected, joined
+from apps.ingest.domain.records import KEYS, Floats, Ints, Mask, Readings, Records, Rejected, joined
 from apps.ingest.domain.splitting import Bytes, Piece, elements_of, pieces
 from apps.ingest.domain.strict import PossibleRepeat, Refused
 from apps.ingest.domain.validation import Spoken, faults, problems
@@ -154,11 +154,12 @@ def _is_one_value(data: bytes) -> bool:
 
 @dataclass(slots=True)
 class Chunk:
-    """Records that become durable together. `bytes` counts the plain bytes that were read for it."""
+    """Records that become durable together. `bytes` counts the plain bytes that were read; the `last` may be empty."""
 
     records: Records | None = None
     rejected: list[Rejected] = field(default_factory=list)
     bytes: int = 0
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,7 @@ class Reader:
                 yield self._joined(pages, chunk)
                 chunk, pages = Chunk(), []
         self._turn(page, None, pages, chunk)
+        chunk.last = True
         yield self._joined(pages, chunk)
 
     def _joined(self, pages: list[Records], chunk: Chunk) -> Chunk:
@@ -219,7 +221,7 @@ class Reader:
         hashed = {id(column): keys64(column) for column in (*readings.names, *readings.ids[:-1])}
         keys = {name: hashed[id(column)] for name, column in zip(KEYS, readings.ids[:-1], strict=False)}
         keys["end_user_key"] = secret_keys64(readings.ids[-1], self.user_secret)
-        known_by = [np.nan_to_num(column, nan=-1).astype(np.int64) for column in readings.name_numbers]
+        known_by = [_whole(column) for column in readings.name_numbers]
         started = readings.numbers["started_us"].astype(np.int64)
         named = dict(zip(keys["task_key"].tolist(), readings.ids[KEYS.index("task_key")], strict=True))
         named.pop(NO_KEY, None)
@@ -251,3 +253,8 @@ class Reader:
         if not len(good):
             return None
         return self._records([structs[i] for i in good.tolist()], positions[good], None, rejected)
+
+
+def _whole(column: Floats | Ints) -> Ints:
+    """The column as integers, -1 for what is not known."""
+    return np.nan_to_num(column, nan=-1).astype(np.int64)

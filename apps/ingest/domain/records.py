@@ -72,7 +72,7 @@ class Readings:
     """
 
     names: Sequence[Texts]
-    name_numbers: Sequence[Floats]
+    name_numbers: Sequence[Floats | Ints]
     ids: Sequence[Texts]
     label: Ints
     labels: list[Label]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -61,11 +61,11 @@ def faults(readings: Readings, now_us: int) -> Mask:
 
 
 def _mark_bad_texts(column: Texts, n: int, bad: Mask) -> None:
-    given = list(filter(None, column))
+    given = column if all(column) else list(filter(None, column))
     if not given:
         return
-    together = "".join(given)
-    if max(map(len, given)) > limits.MAX_TEXT or "\x00" in together or not _is_text(together):
+    together = "".join(cast(Sequence[str], given))
+    if max(map(len, cast(Sequence[str], given))) > limits.MAX_TEXT or "\x00" in together or not _is_text(together):
         for i in range(n):
             if text_problem(column[i]):
                 bad[i] = True

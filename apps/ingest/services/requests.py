@@ -57,7 +57,7 @@ def ingest_requests(
     sizes = sizes or _sizes()
     secret = settings.END_USER_KEY.encode()
     reader = Reader(REQUEST_SOURCES[kind], f"{kind}\0{source.scope}", to_micros(now), secret, sizes)
-    chunks = read_ahead(reader.chunks(blocks))
+    chunks = read_ahead(reader.chunks(blocks), lambda chunk: chunk.last)
     delivery = None
     try:
         for chunk in chunks:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 from msgspec.structs import astuple
 
 from apps.core.vocabulary import Status, TokenSource
+from apps.ingest.domain.identity import keys64
 from apps.ingest.domain.meanings import finish_code, micros, picos
 from apps.ingest.domain.records import Floats, Ints, Label, Readings, numbered
 from apps.ingest.domain.splitting import Bytes
@@ -34,8 +35,6 @@ from apps.ingest.sources.litellm.words import counts, http_status, operation, st
 
 S = TypeVar("S", bound=msgspec.Struct)
 _Named = dict[str, Sequence[Any]]
-_KEY_ALIAS = 5
-"""Its place among the labels of `_few`."""
 
 
 def _columns(structs: Sequence[Any], kind: type[S], absent: tuple[Any, ...]) -> list[Sequence[Any]]:
@@ -66,8 +65,12 @@ def readings(payloads: list[Payload], raw: Bytes | None) -> Readings:
     top: _Named = dict(zip(_FIELDS, zip(*map(astuple, payloads), strict=True), strict=True))
     who = _named(top["metadata"], Metadata, _NO_METADATA)
     asked = _named(who["requester_metadata"], Requester, _NO_REQUESTER)
-    asked |= _from_headers(asked, asked["headers"], who["requester_custom_headers"])
-    kinds, distinct = numbered(_few(top, who, asked))
+    (endpoints,) = _columns(who["user_api_key_auth_metadata"], KeyMetadata, (None,))
+    endpoints = _first(endpoints, asked["endpoint"])
+    if None in asked["task_id"] or not all(endpoints):
+        asked |= _from_headers(asked, asked["headers"], who["requester_custom_headers"])
+        endpoints = _first(endpoints, asked["endpoint"])
+    kinds, distinct = numbered(_few(top, who, asked["team"], endpoints))
     charges = _charges(top["response_cost"])
     label, labels = _labels(kinds, distinct, charges)
     numbers = _times(top["startTime"], top["endTime"], top["completionStartTime"]) | _words(kinds, distinct)
@@ -83,23 +86,46 @@ def readings(payloads: list[Payload], raw: Bytes | None) -> Readings:
     nothing = [None] * len(payloads)
     keys = [calls, top["trace_id"], ids, nothing, top["session_id"], tasks, people]
     nameless = [] if all(ids) else [i for i, one in enumerate(zip(calls, ids, strict=True)) if not any(one)]
-    known_by = [numbers["status"]]
-    return Readings([calls, ids, top["model_id"]], known_by, keys, label, labels, numbers, charges, frozenset(nameless))
+    model_ids = keys64([_Few._make(few).model_id for few in distinct])[kinds]
+    return Readings(
+        [calls, ids], [numbers["status"], model_ids], keys, label, labels, numbers, charges, frozenset(nameless)
+    )
 
 
-def _few(top: _Named, who: _Named, asked: _Named) -> Iterator[tuple[tuple[Any, ...], ...]]:
-    """All that takes few values, to be looked at once for each combination that occurs: (labels, call, outcome)."""
-    codes, classes = _columns(top["error_information"], ErrorInformation, _NO_ERROR)
-    (endpoints,) = _columns(who["user_api_key_auth_metadata"], KeyMetadata, (None,))
-    owners = (who["user_api_key_team_id"], who["user_api_key_team_alias"], asked["team"], endpoints, asked["endpoint"])
-    keys = (who["user_api_key_alias"], who["user_api_key_hash"])
-    places = (top["model_group"], top["model"], top["api_base"], map(_pod, who["kubernetes_pod_routing"]))
-    calls = (top["custom_llm_provider"], top["call_type"], who["internal_call_origin"], who["is_silent_experiment"])
-    outcomes = (top["status"], codes, classes, map(_finish, top["response"]), top["stream"])
+class _Few(NamedTuple):
+    """All that takes few values: looked at once for each combination that occurs."""
+
+    team: str | None
+    team_alias: str | None
+    asked_team: str | None
+    endpoint: str | None
+    key_alias: str | None
+    key_hash: str | None
+    group: str | None
+    model: str | None
+    base: str | None
+    pod: str | None
+    provider: str | None
+    model_id: str | None
+    call_type: str | None
+    origin: str | None
+    silent: bool | None
+    status: str | None
+    code: str | int | None
+    error_class: str | None
+    finish: str | None
+    stream: bool | None
+
+
+def _few(top: _Named, who: _Named, teams: Sequence[Any], endpoints: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    """Each record's fields of _Few."""
     return zip(
-        zip(*owners, *keys, *places, strict=True),
-        zip(*calls, strict=True),
-        zip(*outcomes, strict=True),
+        *(who["user_api_key_team_id"], who["user_api_key_team_alias"], teams, endpoints),
+        *(who["user_api_key_alias"], who["user_api_key_hash"], top["model_group"], top["model"], top["api_base"]),
+        *(map(_pod, who["kubernetes_pod_routing"]), top["custom_llm_provider"], top["model_id"], top["call_type"]),
+        *(who["internal_call_origin"], who["is_silent_experiment"], top["status"]),
+        *_columns(top["error_information"], ErrorInformation, _NO_ERROR),
+        *(map(_finish, top["response"]), top["stream"]),
         strict=True,
     )
 
@@ -108,19 +134,21 @@ def _labels(kinds: Ints, distinct: list[tuple[Any, ...]], charges: Ints) -> tupl
     """Label sets: of each distinct combination without a charge and, behind those, with one."""
     labels: list[Label] = []
     for currency in (None, "USD"):
-        for (team, alias, asked_team, endpoint, asked_endpoint, *key, group, model, base, pod), call, _ in distinct:
-            owner = (team or alias or asked_team, endpoint or asked_endpoint)
-            labels.append((*owner, *key, group or model, model, base, pod, None, call[0], currency))
+        for few in map(_Few._make, distinct):
+            who = (few.team or few.team_alias or few.asked_team, few.endpoint, few.key_alias, few.key_hash)
+            where = (few.group or few.model, few.model, few.base, few.pod, None, few.provider)
+            labels.append((*who, *where, currency))
     return kinds + len(distinct) * (charges >= 0), labels
 
 
 def _words(kinds: Ints, distinct: list[tuple[Any, ...]]) -> dict[str, Floats]:
     """The small numbers of each record, from those of its distinct combination."""
     table: list[tuple[Any, ...]] = []
-    for labels, (_, call_type, origin, silent), (status, code, error_class, finish, stream) in distinct:
-        text = "" if code is None else str(code)
-        happened = (status_code(status, text, error_class or ""), http_status(text), finish_code(finish), stream)
-        table.append((*happened, operation(call_type), traffic(call_type, labels[_KEY_ALIAS], origin, silent)))
+    for few in map(_Few._make, distinct):
+        text = "" if few.code is None else str(few.code)
+        happened = (status_code(few.status, text, few.error_class or ""), http_status(text), finish_code(few.finish))
+        called = (operation(few.call_type), traffic(few.call_type, few.key_alias, few.origin, few.silent))
+        table.append((*happened, few.stream, *called))
     names = ("status", "http_status", "finish", "stream", "operation", "traffic")
     return {name: floats(column)[kinds] for name, column in zip(names, zip(*table, strict=True), strict=True)}
 
@@ -139,8 +167,6 @@ def _from_headers(asked: _Named, *headers: Sequence[Any]) -> _Named:
     """Task id, attempt, step and endpoint, from x- headers where the request's metadata has none."""
     found = {name: asked[name] for name in Headers.__struct_fields__}
     for structs in headers:
-        if None not in found["task_id"] and all(found["endpoint"]):
-            break
         given = _named(structs, Headers, _NO_HEADERS)
         for name, column in given.items():
             if any(column):
