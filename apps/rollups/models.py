@@ -16,9 +16,7 @@ class FoldedHour(models.Model):
     catalog_change = models.BigIntegerField()
     as_of = models.DateTimeField(help_text="An hour folded before its end is folded again after it.")
     run_id = models.UUIDField(help_text="Changes with every fold or decide: who attributed another run is behind.")
-    fold_id = models.UUIDField(
-        default=uuid4, help_text="Changes with every fold, not with a decide."
-    )
+    fold_id = models.UUIDField(default=uuid4, help_text="Changes with every fold, not with a decide.")
     fold_again = models.BooleanField(default=False, help_text="Another hour has learned what this one's facts rest on.")
     decide_again = models.BooleanField(default=False, help_text="Tasks of the hour have new outcomes or new tries.")
 
