@@ -13,8 +13,9 @@ from apps.core.time import DAY, HOUR, Window, day_floor, hour_floor
 LONGEST = timedelta(days=400)
 _EXAMPLES = "use e.g. range=7d, or from=2026-01-01 and to=2026-01-31"
 
-Key = Literal["1h", "6h", "24h", "7d", "28d", "90d", "today", "mtd", "last-month", "custom"]
+Key = Literal["1h", "6h", "24h", "3d", "7d", "28d", "90d", "today", "mtd", "last-month", "custom"]
 DEFAULT: Key = "7d"
+_WITH_LITTLE_DATA: tuple[Key, ...] = ("3d", "24h")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ PRESETS = (
     Preset("1h", "Last hour", "Now"),
     Preset("6h", "Last 6 hours", "Now"),
     Preset("24h", "Last 24 hours", "Now"),
+    Preset("3d", "Last 3 days", "Rolling"),
     Preset("7d", "Last 7 days", "Rolling"),
     Preset("28d", "Last 28 days", "Rolling"),
     Preset("90d", "Last 90 days", "Rolling"),
@@ -108,6 +110,20 @@ def parse(query: Mapping[str, str], now: datetime, default: Key = DEFAULT) -> Pe
     )
 
 
+def default_for(wanted: Key, facts: Window | None, now: datetime) -> Key:
+    """The range of a bare address: `wanted`, but for an installation with little data the longest that can be compared.
+
+    `facts`: from the first to the last hour with facts. Where nothing can be compared yet, `wanted` stays.
+    """
+    if wanted != DEFAULT or facts is None:
+        return wanted
+    for key in (wanted, *_WITH_LITTLE_DATA):
+        before = parse({}, now, key).before
+        if before is not None and facts.start <= before.start:
+            return key
+    return wanted
+
+
 def comparable(period: Period, facts: Window | None) -> Period:
     """The same period, without a comparison when facts begin only after the window that it would compare with does.
 
@@ -122,7 +138,7 @@ def _preset(key: Key, now: datetime) -> Window:
     if key in ("1h", "6h", "24h"):
         return Window(now - int(key[:-1]) * HOUR, now)
     today = day_floor(now)
-    if key in ("7d", "28d", "90d"):
+    if key in ("3d", "7d", "28d", "90d"):
         return Window(today - (int(key[:-1]) - 1) * DAY, now)
     if key == "today":
         return Window(today, now)
@@ -184,7 +200,7 @@ def _before(key: Key, window: Window, exact: Window) -> tuple[Window, str]:
         if key == "last-month":
             return Window(start, window.start), "the month before"
         return Window(start, min(start + window.length, window.start)), "the same days last month"
-    if key in ("7d", "28d", "90d"):
+    if key in ("3d", "7d", "28d", "90d"):
         days = int(key[:-1])
         return Window(window.start - days * DAY, window.end - days * DAY), f"the {days} days before"
     return window.previous(), f"the {duration_words(exact.length)} before"

@@ -65,6 +65,7 @@ def read(
     now = datetime.now(UTC)
     query = {name: value for name, value in request.GET.items() if isinstance(value, str)}
     facts = rollups.data_range()
+    default_range = period.default_for(default_range, facts, now)
     asked = period.parse(query, now, default_range)
     when = period.comparable(asked, facts)
     names = {dimension: catalog.names(dimension) for dimension in dimensions}

@@ -24,6 +24,7 @@ def at(month: int, day: int, hour: int = 0, year: int = 2026) -> datetime:
         ({}, (at(11, 24), at(11, 30, 10)), (at(11, 17), at(11, 23, 10))),
         ({"range": "1h"}, (at(11, 30, 8), at(11, 30, 10)), (at(11, 30, 6), at(11, 30, 8))),
         ({"range": "24h"}, (at(11, 29, 9), at(11, 30, 10)), (at(11, 28, 8), at(11, 29, 9))),
+        ({"range": "3d"}, (at(11, 28), at(11, 30, 10)), (at(11, 25), at(11, 27, 10))),
         ({"range": "28d"}, (at(11, 3), at(11, 30, 10)), (at(10, 6), at(11, 2, 10))),
         ({"range": "today"}, (at(11, 30), at(11, 30, 10)), (at(11, 29), at(11, 29, 10))),
         # October has 31 days, so that the same 30 days and some hours fit in it.
@@ -47,6 +48,28 @@ def test_a_range_resolves_to_whole_hours_and_a_comparison(
     assert found.window == Window(*window)
     assert found.before == Window(*before)
     assert found.ignored == ()
+
+
+@pytest.mark.parametrize(
+    ("first_fact", "key"),
+    [
+        (at(11, 17), "7d"),
+        (at(11, 17, 1), "3d"),
+        (at(11, 25), "3d"),
+        (at(11, 25, 1), "24h"),
+        (at(11, 28, 8), "24h"),
+        (at(11, 28, 9), "7d"),
+    ],
+)
+def test_with_little_data_a_bare_address_shows_the_longest_range_that_can_be_compared(
+    first_fact: datetime, key: period.Key
+) -> None:
+    assert period.default_for("7d", Window(first_fact, NOW), NOW) == key
+
+
+def test_a_page_with_a_default_of_its_own_keeps_it() -> None:
+    assert period.default_for("24h", Window(at(11, 29), NOW), NOW) == "24h"
+    assert period.default_for("7d", None, NOW) == "7d"
 
 
 def test_month_to_date_is_compared_with_no_more_than_the_whole_month_before() -> None:
