@@ -39,10 +39,9 @@ _Named = dict[str, Sequence[Any]]
 
 def _columns(structs: Sequence[Any], kind: type[S], absent: tuple[Any, ...]) -> list[Sequence[Any]]:
     """The fields of nested structs by column; anything that is no such struct counts as empty."""
-    try:
+    if set(map(type, structs)) == {kind}:
         return list(zip(*map(astuple, structs), strict=True))
-    except TypeError:
-        return list(zip(*[astuple(struct) if type(struct) is kind else absent for struct in structs], strict=True))
+    return list(zip(*[astuple(struct) if type(struct) is kind else absent for struct in structs], strict=True))
 
 
 def _named(structs: Sequence[Any], kind: type[S], absent: tuple[Any, ...]) -> _Named:
