@@ -19,6 +19,7 @@ from apps.dashboard import format as words
 from apps.rollups import selectors as rollups
 
 FILTERED: tuple[Dimension, ...] = ("team", "endpoint", "model")
+RECORDS = "/requests"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,9 @@ class PageState:
             query = {name: value for name, value in query.items() if name != self.pinned} | dict(self.choices)
         query |= changes
         kept = [(k, v) for k, v in query.items() if v is not None and v != "" and self.defaults.get(k) != v]
+        if path == RECORDS and path != self.path and not {"range", "from"} & dict(kept).keys():
+            # The rows behind a number are those of its range, whatever range that page has by default.
+            kept.insert(0, ("range", self.period.key))
         return (path or self.path) + ("?" + urlencode(kept, safe=",:") if kept else "")
 
     def name(self, dimension: Dimension, noun_id: int) -> str:

@@ -115,6 +115,9 @@ def test_the_address_is_the_state(alice: Client) -> None:
     assert 'href="/teams?range=24h&amp;sort=-requests"' in page, "the chip takes only its filter away"
     assert 'href="/?range=24h&amp;team=search"' in page, "the navigation keeps range and filters"
     assert "range=7d" not in page, "defaults are not written"
+    behind = re.search(r'href="/requests\?range=(\w+)', alice.get("/").content.decode())
+    shown = re.search(r'id="range-(\w+)"[^>]*aria-current="true"', alice.get("/").content.decode())
+    assert behind and shown and behind[1] == shown[1], "rows behind a number are those of its range"
 
 
 def test_what_is_not_understood_is_named_and_ignored(alice: Client) -> None:
