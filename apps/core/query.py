@@ -5,12 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
+from apps.core.time import Window
+
 Dimension = Literal["team", "endpoint", "model", "replica", "key"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 Bucket = Literal["total", "hour", "day"]
 
 NONE_GIVEN = 0
 """Dimension id of records whose source gave no such label (not the same as an unclaimed label, which has a row)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One of several sums that are read together: of which hours, by what, in which buckets."""
+
+    window: Window
+    group_by: tuple[Dimension, ...] = ()
+    bucket: Bucket = "total"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from apps.attribution.selectors.checks import (
     hours_without_ledger,
     replica_hour_balance,
 )
-from apps.attribution.selectors.costs import costs
+from apps.attribution.selectors.costs import costs, costs_of
 from apps.attribution.selectors.lines import LedgerPage, LinePlace, PlacedLine, ledger
-from apps.attribution.selectors.tasks import task_costs
+from apps.attribution.selectors.tasks import task_costs, task_costs_of
 from apps.attribution.selectors.unpriced import unpriced_lines
 
 __all__ = [
@@ -31,10 +31,12 @@ __all__ = [
     "TaskCostRow",
     "assumptions",
     "costs",
+    "costs_of",
     "findings",
     "hours_without_ledger",
     "ledger",
     "replica_hour_balance",
     "task_costs",
+    "task_costs_of",
     "unpriced_lines",
 ]

@@ -29,6 +29,11 @@ def group_sql(group_by: Sequence[Dimension], allowed: Sequence[Dimension] = DIME
     return [f"{dimension}_id" for dimension in group_by]
 
 
+def ids_sql(group_by: Sequence[Dimension], allowed: Sequence[Dimension] = DIMENSIONS) -> str:
+    """The ids of the dimensions as one array, so that queries by different dimensions have the same columns."""
+    return f"ARRAY[{', '.join(group_sql(group_by, allowed))}]::int[]"
+
+
 def where_sql(
     window: Window, filters: Filters, column: str, allowed: Sequence[Dimension] = DIMENSIONS
 ) -> tuple[str, list[Any]]:
@@ -47,3 +52,15 @@ def rows_of(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return list(cursor.fetchall())
+
+
+def together(parts: Sequence[tuple[str, Sequence[Any]]], sorted_by: int) -> list[tuple[Any, ...]]:
+    """The rows of several queries with the same columns in one answer, each headed by the number of its query.
+
+    They are in the order of their first `sorted_by` columns.
+    """
+    queries = [
+        f"SELECT {number}, part_{number}.* FROM ({sql}) AS part_{number}" for number, (sql, _) in enumerate(parts)
+    ]
+    places = ", ".join(str(place) for place in range(1, sorted_by + 1))
+    return rows_of(f"{' UNION ALL '.join(queries)} ORDER BY {places}", [v for _, values in parts for v in values])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
@@ -13,18 +14,20 @@ from apps.attribution.domain.costs import Sum
 from apps.attribution.domain.task_cost import Kind
 from apps.attribution.models import TaskCost
 from apps.attribution.selectors.checks import hours_without_ledger
-from apps.attribution.selectors.sql import bucket_sql, group_sql, rows_of, where_sql
+from apps.attribution.selectors.sql import bucket_sql, group_sql, ids_sql, together, where_sql
 from apps.catalog import selectors as catalog
-from apps.core.query import Bucket, Dimension, Filters
+from apps.core.query import Ask, Bucket, Dimension, Filters
 from apps.core.time import HOUR, Window, day_floor, hour_floor
 from apps.core.vocabulary import Decision
 from apps.rollups import selectors as rollups
+from apps.rollups.domain.facts import Cohort
 
 COHORT_DIMENSIONS: tuple[Dimension, ...] = ("team", "endpoint", "model")
 DEFAULT_DECISION_WINDOW_HOURS = 72
 """For tasks whose endpoint is not in the catalog; the same as the catalog's own default."""
 
 _Key = tuple[datetime | None, tuple[int, ...]]
+_Sums = dict[tuple[bool, Kind], Sum]
 
 
 def task_costs(
@@ -40,18 +43,30 @@ def task_costs(
     Dimensions are those of the task's first request: team, endpoint, model; others raise ValueError. Sorted by
     bucket and ids. Without `group_by` and with bucket 'total' there is always one row.
     """
-    group_sql(group_by, COHORT_DIMENSIONS)
+    return task_costs_of([Ask(window, group_by, bucket)], filters, now)[0]
+
+
+def task_costs_of(asks: Sequence[Ask], filters: Filters, now: datetime) -> list[list[TaskCostRow]]:
+    """The rows of each ask, all read together."""
+    for ask in asks:
+        group_sql(ask.group_by, COHORT_DIMENSIONS)
     decision_windows = {endpoint.id: endpoint.decision_window_hours for endpoint in catalog.endpoints()}
-    counts = _counts(window, group_by, bucket, filters, decision_windows, now)
-    sums = _sums(window, group_by, bucket, filters, decision_windows, now)
+    counts = _counts(asks, filters, decision_windows, now)
+    sums = _sums(asks, filters, decision_windows, now)
+    return [_rows(ask, *found) for ask, *found in zip(asks, counts, sums, strict=True)]
+
+
+def _rows(ask: Ask, counts: Mapping[_Key, TaskCounts], sums: Mapping[_Key, _Sums]) -> list[TaskCostRow]:
     keys = set(counts) | set(sums)
-    if not group_by and bucket == "total":
+    if not ask.group_by and ask.bucket == "total":
         keys.add((None, ()))
-    attributed = not hours_without_ledger(window=window)
+    # Whether lines are missing matters only to decided tasks that have none, which is rare: else it is not read.
+    bare = any(_is_bare(count, sums.get(key, {})) for key, count in counts.items())
+    attributed = not (bare and hours_without_ledger(window=ask.window))
     return [
         task_cost_row(
             key[0],
-            dict(zip(group_by, key[1], strict=True)),
+            dict(zip(ask.group_by, key[1], strict=True)),
             counts.get(key, TaskCounts()),
             sums.get(key, {}),
             attributed=attributed,
@@ -60,29 +75,36 @@ def task_costs(
     ]
 
 
+def _is_bare(counts: TaskCounts, sums: _Sums) -> bool:
+    """Whether there are decided tasks, and nothing of what serving them cost."""
+    decided = counts.accepted + counts.reworked + counts.rejected + counts.expired
+    return decided > 0 and not any(kind != Kind.REVIEW and not pending for pending, kind in sums)
+
+
 def _counts(
-    window: Window,
-    group_by: tuple[Dimension, ...],
-    bucket: Bucket,
-    filters: Filters,
-    decision_windows: dict[int, int],
-    now: datetime,
-) -> dict[_Key, TaskCounts]:
-    counts: defaultdict[_Key, TaskCounts] = defaultdict(TaskCounts)
-    for row in rollups.cohorts(window=window, group_by=group_by, bucket=bucket, filters=filters):
-        key = row.bucket, tuple(row.ids[dimension] for dimension in group_by)
-        have = counts[key]
-        field = _FIELD[Decision(row.decision)]
-        counts[key] = replace(
-            have,
-            **{field: getattr(have, field) + row.tasks},
-            retried=have.retried + row.retried_tasks,
-            escalated=have.escalated + row.escalated_tasks,
-            review_minutes=have.review_minutes + row.review_minutes,
-        )
-    for key, tasks in _pending(window, group_by, bucket, filters, decision_windows, now).items():
-        counts[key] = replace(counts[key], expired=counts[key].expired - tasks, pending=tasks)
-    return counts
+    asks: Sequence[Ask], filters: Filters, decision_windows: Mapping[int, int], now: datetime
+) -> list[dict[_Key, TaskCounts]]:
+    """Tasks by what became of them, for each ask."""
+    young = [_young(ask, decision_windows, now) for ask in asks]
+    found = rollups.cohorts_of([*asks, *young], filters)
+    out = []
+    for ask, cohorts, undecided in zip(asks, found, found[len(asks) :], strict=False):
+        counts: defaultdict[_Key, TaskCounts] = defaultdict(TaskCounts)
+        for row in cohorts:
+            key = row.bucket, tuple(row.ids[dimension] for dimension in ask.group_by)
+            have = counts[key]
+            field = _FIELD[Decision(row.decision)]
+            counts[key] = replace(
+                have,
+                **{field: getattr(have, field) + row.tasks},
+                retried=have.retried + row.retried_tasks,
+                escalated=have.escalated + row.escalated_tasks,
+                review_minutes=have.review_minutes + row.review_minutes,
+            )
+        for key, tasks in _pending(ask, undecided, decision_windows, now).items():
+            counts[key] = replace(counts[key], expired=counts[key].expired - tasks, pending=tasks)
+        out.append(dict(counts))
+    return out
 
 
 _FIELD = {
@@ -93,26 +115,25 @@ _FIELD = {
 }
 
 
-def _pending(
-    window: Window,
-    group_by: tuple[Dimension, ...],
-    bucket: Bucket,
-    filters: Filters,
-    decision_windows: dict[int, int],
-    now: datetime,
-) -> dict[_Key, int]:
-    """Undecided tasks inside their endpoint's decision window; only hours young enough for the longest are read."""
+def _young(ask: Ask, decision_windows: Mapping[int, int], now: datetime) -> Ask:
+    """The hours of the ask that are young enough for the longest decision window, each by itself, by endpoint."""
     longest = max([*decision_windows.values(), DEFAULT_DECISION_WINDOW_HOURS])
-    start = max(window.start, hour_floor(now) - (longest + 1) * HOUR)
+    start = min(max(ask.window.start, hour_floor(now) - (longest + 1) * HOUR), ask.window.end)
+    by: tuple[Dimension, ...] = ask.group_by if "endpoint" in ask.group_by else (*ask.group_by, "endpoint")
+    return Ask(Window(start, ask.window.end), by, "hour")
+
+
+def _pending(
+    ask: Ask, cohorts: Sequence[Cohort], decision_windows: Mapping[int, int], now: datetime
+) -> dict[_Key, int]:
+    """Undecided tasks inside their endpoint's decision window."""
     pending: defaultdict[_Key, int] = defaultdict(int)
-    if start >= window.end:
-        return pending
-    by: tuple[Dimension, ...] = group_by if "endpoint" in group_by else (*group_by, "endpoint")
-    for row in rollups.cohorts(window=Window(start, window.end), group_by=by, bucket="hour", filters=filters):
+    for row in cohorts:
         hours = decision_windows.get(row.ids["endpoint"], DEFAULT_DECISION_WINDOW_HOURS)
         if row.decision != Decision.UNDECIDED or row.bucket is None or not is_pending(row.bucket, hours, now):
             continue
-        pending[_bucket_of(row.bucket, bucket), tuple(row.ids[dimension] for dimension in group_by)] += row.tasks
+        key = _bucket_of(row.bucket, ask.bucket), tuple(row.ids[dimension] for dimension in ask.group_by)
+        pending[key] += row.tasks
     return pending
 
 
@@ -121,19 +142,22 @@ def _bucket_of(hour: datetime, bucket: Bucket) -> datetime | None:
 
 
 def _sums(
-    window: Window,
-    group_by: tuple[Dimension, ...],
-    bucket: Bucket,
-    filters: Filters,
-    decision_windows: dict[int, int],
-    now: datetime,
-) -> dict[_Key, dict[tuple[bool, Kind], Sum]]:
-    """Money by (pending, kind)."""
-    columns = group_sql(group_by, COHORT_DIMENSIONS)
-    condition, values = where_sql(window, filters, "cohort_hour", COHORT_DIMENSIONS)
-    places = ", ".join(str(n) for n in range(1, len(columns) + 4))
+    asks: Sequence[Ask], filters: Filters, decision_windows: Mapping[int, int], now: datetime
+) -> list[dict[_Key, _Sums]]:
+    """Money by (pending, kind), for each ask."""
+    ends: list[Any] = [now, list(decision_windows), list(decision_windows.values())]
+    out: list[defaultdict[_Key, _Sums]] = [defaultdict(dict) for _ in asks]
+    for row in together([_query(ask, filters, ends) for ask in asks], sorted_by=5):
+        number, start, ids, pending, kind, amount, lines, unpriced, reason, low, high = row
+        key = start, tuple(ids)
+        out[number][key][pending, Kind(kind)] = Sum(Decimal(amount), lines, unpriced, reason, (low, high))
+    return [dict(found) for found in out]
+
+
+def _query(ask: Ask, filters: Filters, ends: Sequence[Any]) -> tuple[str, list[Any]]:
+    condition, values = where_sql(ask.window, filters, "cohort_hour", COHORT_DIMENSIONS)
     sql = f"""
-        SELECT {bucket_sql(bucket, "cohort_hour")}, {", ".join([f"c.{c}" for c in columns] + [""])}
+        SELECT {bucket_sql(ask.bucket, "cohort_hour")}, {ids_sql(ask.group_by, COHORT_DIMENSIONS)},
             decision = {int(Decision.UNDECIDED)}
                 AND cohort_hour + interval '1 hour' * (1 + coalesce(d.hours, {DEFAULT_DECISION_WINDOW_HOURS})) > %s,
             kind, coalesce(sum(amount), 0), count(*), count(*) FILTER (WHERE amount IS NULL),
@@ -143,12 +167,6 @@ def _sums(
         LEFT JOIN unnest(%s::int[], %s::int[]) AS d (decision_endpoint_id, hours)
             ON d.decision_endpoint_id = c.endpoint_id
         WHERE {condition}
-        GROUP BY {places}
+        GROUP BY 1, 2, 3, 4
     """
-    windows: list[Any] = [list(decision_windows), list(decision_windows.values())]
-    out: defaultdict[_Key, dict[tuple[bool, Kind], Sum]] = defaultdict(dict)
-    for row in rows_of(sql, [now, *windows, *values]):
-        start, *rest = row
-        ids, (pending, kind, amount, lines, unpriced, reason, low, high) = rest[: len(columns)], rest[len(columns) :]
-        out[start, tuple(ids)][pending, Kind(kind)] = Sum(Decimal(amount), lines, unpriced, reason, (low, high))
-    return out
+    return sql, [*ends, *values]

@@ -9,8 +9,8 @@ from apps.rollups.selectors.hours import (
     replica_hours,
 )
 from apps.rollups.selectors.owners import LabelOwners, task_hours
-from apps.rollups.selectors.tasks import cohorts
-from apps.rollups.selectors.usage import Usage, merged, usage
+from apps.rollups.selectors.tasks import cohorts, cohorts_of
+from apps.rollups.selectors.usage import Usage, merged, usage, usage_of
 
 __all__ = [
     "Coverage",
@@ -18,6 +18,7 @@ __all__ = [
     "LabelOwners",
     "Usage",
     "cohorts",
+    "cohorts_of",
     "coverage",
     "data_range",
     "facts_of_hour",
@@ -26,4 +27,5 @@ __all__ = [
     "replica_hours",
     "task_hours",
     "usage",
+    "usage_of",
 ]

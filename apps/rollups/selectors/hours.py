@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Max, Min
+from django.db import connection
 
 from apps.core.time import HOUR, Window, hour_floor
 from apps.rollups.domain.facts import CohortRow, HourFacts, ReplicaHourRow, TaskShareRow, UsageFact
@@ -19,6 +19,13 @@ class FoldedHourRow:
 
     run_id: UUID
     as_of: datetime
+
+
+_EDGES = "SELECT " + ", ".join(
+    f"(SELECT {edge}(hour) FROM {table._meta.db_table})"
+    for table in (UsageHour, ReplicaHour)
+    for edge in ("min", "max")
+)
 
 
 def _names(row: type) -> list[str]:
@@ -35,10 +42,9 @@ def folded_hours(window: Window | None = None) -> dict[datetime, FoldedHourRow]:
 
 def data_range() -> Window | None:
     """From the first to the end of the last hour in which something was attempted or held; None without facts."""
-    edges: list[datetime] = []
-    for table in (UsageHour, ReplicaHour):
-        found = table._default_manager.aggregate(first=Min("hour"), last=Max("hour"))
-        edges += [edge for edge in (found["first"], found["last"]) if edge is not None]
+    with connection.cursor() as cursor:
+        cursor.execute(_EDGES)
+        edges = [edge for edge in cursor.fetchone() or () if edge is not None]
     return Window(min(edges), max(edges) + HOUR) if edges else None
 
 

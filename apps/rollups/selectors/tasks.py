@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from apps.core.query import Bucket, Dimension, Filters
+from collections.abc import Sequence
+from typing import Any
+
+from apps.core.query import Ask, Bucket, Dimension, Filters
 from apps.core.time import Window
 from apps.rollups.domain.facts import Cohort
-from apps.rollups.selectors.query import bucket_of, condition, ids_of, rows
+from apps.rollups.selectors.query import bucket_of, condition, ids_of, ids_sql, together
 
 _OF_COHORTS = ("team", "endpoint", "model")
 _SUMMED = "sum(tasks)::int, sum(retried_tasks)::int, sum(escalated_tasks)::int, sum(review_minutes)"
@@ -22,13 +25,21 @@ def cohorts(
 
     Raises ValueError for replica or key: tasks have none.
     """
-    asked = [*group_by, *(dimension for dimension, _ in filters.items())]
+    return cohorts_of([Ask(window, group_by, bucket)], filters)[0]
+
+
+def cohorts_of(asks: Sequence[Ask], filters: Filters = Filters()) -> list[list[Cohort]]:  # noqa: B008 - frozen
+    """The cohorts of each ask, all read with one query."""
+    asked = [*(d for ask in asks for d in ask.group_by), *(dimension for dimension, _ in filters.items())]
     if foreign := [dimension for dimension in asked if dimension not in _OF_COHORTS]:
         raise ValueError(f"tasks have no {foreign[0]}: use {', '.join(_OF_COHORTS)}")
-    where, parameters = condition(window, filters, "cohort_hour")
-    keys = [f"{dimension}_id" for dimension in group_by]
-    places = ", ".join(str(place + 1) for place in range(len(keys) + 2))
-    columns = [f"{bucket_of(bucket, 'cohort_hour')} AS bucket", *keys, "decision", _SUMMED]
-    query = f"SELECT {', '.join(columns)} FROM rollups_taskcohort WHERE {where} GROUP BY {places} ORDER BY {places}"
-    at = 1 + len(keys)
-    return [Cohort(row[0], ids_of(group_by, row[1:at]), *row[at:]) for row in rows(query, parameters)]
+    found: list[list[Cohort]] = [[] for _ in asks]
+    for number, bucket, ids, *sums in together([_query(ask, filters) for ask in asks]):
+        found[number].append(Cohort(bucket, ids_of(asks[number].group_by, ids), *sums))
+    return found
+
+
+def _query(ask: Ask, filters: Filters) -> tuple[str, dict[str, Any]]:
+    where, parameters = condition(ask.window, filters, "cohort_hour")
+    keys = f"{bucket_of(ask.bucket, 'cohort_hour')} AS bucket, {ids_sql(ask.group_by)} AS ids, decision"
+    return f"SELECT {keys}, {_SUMMED} FROM rollups_taskcohort WHERE {where} GROUP BY 1, 2, 3", parameters

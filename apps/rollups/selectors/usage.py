@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from apps.core.histogram import Histogram
-from apps.core.query import Bucket, Dimension, Filters
+from apps.core.query import Ask, Bucket, Dimension, Filters
 from apps.core.time import Window
 from apps.rollups.domain.usage import COUNTS, HISTOGRAMS
 from apps.rollups.selectors.days import IDS, WHOLE_DAYS, day_parameters
-from apps.rollups.selectors.query import bucket_of, condition, ids_of, rows
+from apps.rollups.selectors.query import bucket_of, condition, ids_of, ids_sql, together
 
 _SUMMED = tuple(name for name in COUNTS if name != "share_units")
 
@@ -73,53 +73,72 @@ def usage(
 
     Histograms that are not named in `latencies` are not read, and empty.
     """
-    where, parameters = condition(window, filters, "hour")
-    keys = [f"{dimension}_id" for dimension in group_by]
-    places = ", ".join(str(place + 1) for place in range(len(keys) + 1))
-    head = ", ".join([f"{bucket_of(bucket, 'hour')} AS bucket", *keys])
-    query = (
-        f"SELECT {head}, {', '.join(f'sum({name})::bigint' for name in _SUMMED)} FROM rollups_usagehour"
-        f" WHERE {where} GROUP BY {places} HAVING sum(attempts) > 0 ORDER BY {places}"
-    )
-    width = 1 + len(keys)
-    histograms = _histograms(window, filters, bucket, head, places, latencies)
-    none = _in_order({}, latencies)
+    return usage_of([Ask(window, group_by, bucket)], filters, latencies)[0]
+
+
+def usage_of(
+    asks: Sequence[Ask],
+    filters: Filters = Filters(),  # noqa: B008 - frozen
+    latencies: Sequence[str] = HISTOGRAMS,
+) -> list[list[Usage]]:
+    """The usage of each ask, all read with one query."""
+    parts = [_counts(ask, filters, latencies) for ask in asks]
+    if latencies:
+        parts += [_histograms(ask, filters, latencies) for ask in asks]
+    counts: list[list[tuple[Any, ...]]] = [[] for _ in asks]
+    packed: list[dict[tuple[Any, ...], tuple[Any, ...]]] = [{} for _ in asks]
+    for number, bucket, ids, *columns in together(parts):
+        key = bucket, tuple(ids)
+        if number < len(asks):
+            counts[number].append((key, columns[: len(_SUMMED)]))
+        else:
+            packed[number - len(asks)][key] = tuple(columns[len(_SUMMED) :])
+    none = (None,) * len(latencies)
     return [
-        Usage(row[0], ids_of(group_by, row[1:width]), *row[width:], *histograms.get(row[:width], none))
-        for row in rows(query, parameters)
+        [
+            Usage(bucket, ids_of(ask.group_by, ids), *sums, *_in_order(packed_of.get((bucket, ids), none), latencies))
+            for (bucket, ids), sums in rows
+        ]
+        for ask, rows, packed_of in zip(asks, counts, packed, strict=True)
     ]
 
 
-def _histograms(
-    window: Window, filters: Filters, bucket: Bucket, head: str, places: str, latencies: Sequence[str]
-) -> dict[tuple[Any, ...], tuple[Histogram, ...]]:
+def _head(ask: Ask) -> str:
+    return f"{bucket_of(ask.bucket, 'hour')} AS bucket, {ids_sql(ask.group_by)} AS ids"
+
+
+def _counts(ask: Ask, filters: Filters, latencies: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Sums by bucket and ids, with empty columns where the query of the histograms has its own."""
+    where, parameters = condition(ask.window, filters, "hour")
+    sums = ", ".join([f"sum({n})::bigint AS {n}" for n in _SUMMED] + [f"NULL::bytea AS {n}" for n in latencies])
+    return (
+        f"SELECT {_head(ask)}, {sums} FROM rollups_usagehour WHERE {where} GROUP BY 1, 2 HAVING sum(attempts) > 0",
+        parameters,
+    )
+
+
+def _histograms(ask: Ask, filters: Filters, latencies: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """Merged histograms by bucket and ids, of whole days where they are merged already, else of hours."""
-    if not latencies:
-        return {}
-    where, parameters = condition(window, filters, "hour")
+    where, parameters = condition(ask.window, filters, "hour")
     packed = ", ".join(latencies)
     parts = f"SELECT hour, {', '.join(IDS)}, {packed} FROM rollups_usagehour WHERE {where}"
     days = ""
-    if bucket != "hour":
-        of_days, _ = condition(window, filters, "day")
+    if ask.bucket != "hour":
+        of_days, _ = condition(ask.window, filters, "day")
         days = f"WITH whole AS MATERIALIZED ({WHOLE_DAYS}) "
         parts += (
             " AND date_trunc('day', hour, 'UTC') NOT IN (SELECT day FROM whole)"
             f" UNION ALL SELECT day, {', '.join(IDS)}, {packed} FROM rollups_latencyday"
             f" WHERE {of_days} AND day IN (SELECT day FROM whole)"
         )
-        parameters |= day_parameters(window)
-    aggregates = ", ".join(f"string_agg({name}, '')" for name in latencies)
-    query = f"{days}SELECT {head}, {aggregates} FROM ({parts}) AS parts GROUP BY {places}"
-    width = len(places.split(", "))
-    return {
-        row[:width]: _in_order(dict(zip(latencies, row[width:], strict=True)), latencies)
-        for row in rows(query, parameters)
-    }
-
-
-def _in_order(packed: dict[str, bytes | None], latencies: Sequence[str]) -> tuple[Histogram, ...]:
-    """The histograms in the order of HISTOGRAMS."""
-    return tuple(
-        Histogram.merged([packed.get(name) or b""]) if name in latencies else Histogram() for name in HISTOGRAMS
+        parameters |= day_parameters(ask.window)
+    sums = ", ".join(
+        [f"NULL::bigint AS {n}" for n in _SUMMED] + [f"string_agg({n}, ''::bytea) AS {n}" for n in latencies]
     )
+    return f"{days}SELECT {_head(ask)}, {sums} FROM ({parts}) AS parts GROUP BY 1, 2", parameters
+
+
+def _in_order(packed: Sequence[bytes | None], latencies: Sequence[str]) -> tuple[Histogram, ...]:
+    """The histograms in the order of HISTOGRAMS."""
+    found = dict(zip(latencies, packed, strict=True))
+    return tuple(Histogram.merged([found[name] or b""]) if name in latencies else Histogram() for name in HISTOGRAMS)
