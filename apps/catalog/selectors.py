@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import cast
+from functools import reduce
+from operator import or_
+from typing import Any, cast
 
-from django.db.models import Max, QuerySet, Value
+from django.db.models import Max, Q, QuerySet, Value
 
 from apps.catalog.domain.aliases import KINDS, AliasRow, Kind, Resolver
 from apps.catalog.domain.document import as_document
@@ -51,6 +54,7 @@ __all__ = [
     "PriceBook",
     "Resolver",
     "aliases",
+    "assumed_prices",
     "changes_since",
     "deployments",
     "document",
@@ -60,6 +64,7 @@ __all__ = [
     "latest_change",
     "models",
     "names",
+    "names_of",
     "price_book",
     "prices",
     "replica_holdings",
@@ -95,6 +100,21 @@ def names(dimension: Dimension) -> Names:
     rows = TABLES[dimension]._default_manager.values_list("pk", "slug", "name", "claimed")
     found = Names({row[0]: Name(*row) for row in rows})
     found[NONE_GIVEN] = NOBODY
+    return found
+
+
+def names_of(dimensions: Sequence[Dimension]) -> dict[Dimension, Names]:
+    """Names of several dimensions, read with one query."""
+    found = {dimension: Names({NONE_GIVEN: NOBODY}) for dimension in dimensions}
+    tables = [
+        TABLES[dimension]
+        ._default_manager.annotate(of=Value(dimension))
+        .values_list("of", "pk", "slug", "name", "claimed")
+        for dimension in found
+    ]
+    if tables:
+        for of, *row in tables[0].union(*tables[1:], all=True):
+            found[of][row[0]] = Name(*row)
     return found
 
 
@@ -175,6 +195,13 @@ def price_book() -> PriceBook:
 def prices() -> list[PriceEntry]:
     """All price entries by series and date."""
     return [price_entry(row) for row in Price.objects.order_by("kind", "gpu_type_id", "endpoint_id", "effective_from")]
+
+
+def assumed_prices(*used: QuerySet[Any, Any]) -> list[PriceEntry]:
+    """Entries without evidence whose id is among the ids of one of the queries, by series and date."""
+    among = reduce(or_, (Q(id__in=ids) for ids in used), Q())
+    rows = Price.objects.filter(among, assumed=True)
+    return [price_entry(row) for row in rows.order_by("kind", "gpu_type_id", "endpoint_id", "effective_from")]
 
 
 def price_entry(row: Price) -> PriceEntry:

@@ -13,6 +13,7 @@ from apps.accounts.domain.roles import Permission
 from apps.attribution import selectors as attribution
 from apps.dashboard import format as words
 from apps.dashboard.access import viewer_of
+from apps.dashboard.heard import Heard
 from apps.dashboard.state import PageState
 from apps.ingest import selectors as ingest
 
@@ -91,7 +92,8 @@ def shell_of(request: HttpRequest, state: PageState | None) -> Shell:
 def banners(state: PageState | None) -> list[Banner]:
     """What each page must say: that the data are a recording, and which prices are assumed."""
     found = []
-    if notice := ingest.recording_notice():
+    heard = state.heard if state is not None else Heard()
+    if notice := ingest.recording_notice(heard.sources, heard.targets):
         found.append(Banner("note", notice))
     if state is not None and state.period.unfinished is not None and (silence := _silence(state)):
         found.append(silence)
@@ -105,7 +107,8 @@ def banners(state: PageState | None) -> list[Banner]:
 
 def _silence(state: PageState) -> Banner | None:
     """That the newest figures are incomplete, when neither a source nor an engine has been heard of for a while."""
-    seen = [source.last_seen_at for source in ingest.sources()] + [target.last_ok_at for target in ingest.targets()]
+    seen = [source.last_seen_at for source in state.heard.sources]
+    seen += [target.last_ok_at for target in state.heard.targets]
     newest = max((moment for moment in seen if moment is not None), default=None)
     if newest is None or state.now - newest < SILENCE:
         return None

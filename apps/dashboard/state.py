@@ -16,6 +16,7 @@ from apps.core.query import Dimension, Filters
 from apps.core.time import Window
 from apps.dashboard import filters, period
 from apps.dashboard import format as words
+from apps.dashboard.heard import Heard
 from apps.rollups import selectors as rollups
 
 FILTERED: tuple[Dimension, ...] = ("team", "endpoint", "model")
@@ -39,6 +40,7 @@ class PageState:
     facts: Window | None = None
     """The hours from the first to the last that have facts; None before anything has come in."""
     uncompared: str = ""
+    heard: Heard = field(default_factory=Heard)
     pinned: Dimension | None = None
     """The dimension that the address itself fixes: links to other pages carry it, links to this page need not."""
 
@@ -72,7 +74,7 @@ def read(
     default_range = period.default_for(default_range, facts, now)
     asked = period.parse(query, now, default_range)
     when = period.comparable(asked, facts)
-    names = {dimension: catalog.names(dimension) for dimension in dimensions}
+    names = catalog.names_of(dimensions)
     selection = filters.parse(query, names, dimensions)
     chosen, notes = _choose(query, choices or {})
     viewer: Viewer = request.viewer  # type: ignore[attr-defined]

@@ -84,14 +84,8 @@ def hours_without_ledger(*, window: Window) -> list[datetime]:
 
 def assumptions(*, window: Window) -> list[Assumption]:
     """The assumed prices that lines and reviews of the hours that start in `window` were worked out with."""
-    condition, values = where_sql(window, Filters(), "hour")
-    review, review_values = where_sql(window, Filters(), "cohort_hour")
-    sql = f"""
-        SELECT DISTINCT price_id FROM {LedgerLine._meta.db_table} WHERE {condition} AND price_id IS NOT NULL
-        UNION
-        SELECT DISTINCT price_id FROM {TaskCost._meta.db_table} WHERE {review} AND price_id IS NOT NULL
-    """
-    used = {row[0] for row in rows_of(sql, [*values, *review_values])}
+    lines = LedgerLine.objects.filter(hour__gte=window.start, hour__lt=window.end, price_id__isnull=False)
+    reviews = TaskCost.objects.filter(cohort_hour__gte=window.start, cohort_hour__lt=window.end, price_id__isnull=False)
     return [
         Assumption(
             entry.id,
@@ -102,8 +96,7 @@ def assumptions(*, window: Window) -> list[Assumption]:
             entry.currency,
             entry.source,
         )
-        for entry in catalog.prices()
-        if entry.assumed and entry.id in used
+        for entry in catalog.assumed_prices(lines.values("price_id"), reviews.values("price_id"))
     ]
 
 

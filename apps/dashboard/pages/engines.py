@@ -107,7 +107,7 @@ def _engines(state: PageState) -> list[Engine]:
     resolver = catalog.resolver()
     kept = state.filters.replica
     out = []
-    for place, target in enumerate(ingest.targets()):
+    for place, target in enumerate(state.heard.targets):
         replica_id = resolver.resolve("replica", target.name, state.now) or 0
         if kept is not None and replica_id not in kept:
             continue

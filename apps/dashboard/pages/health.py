@@ -35,9 +35,9 @@ def freshness(state: PageState) -> list[Freshness]:
         Freshness(
             f"{source.name}, {source.kind}", tone_of(source.last_seen_at, state.now), "last record", source.last_seen_at
         )
-        for source in ingest.sources()
+        for source in state.heard.sources
     ]
-    scraped = [target for target in ingest.targets() if target.enabled]
+    scraped = [target for target in state.heard.targets if target.enabled]
     if scraped:
         failing = [target for target in scraped if target.healthy is False]
         seen = [target.last_ok_at for target in scraped if target.last_ok_at is not None]
@@ -95,8 +95,8 @@ class HealthPage:
 def build(state: PageState) -> HealthPage:
     window = state.period.window
     names = state.names["replica"]
-    sources = [_source(source, state.now) for source in ingest.sources()]
-    targets = ingest.targets()
+    sources = [_source(source, state.now) for source in state.heard.sources]
+    targets = state.heard.targets
     open_rejects = ingest.open_rejects()
     found = [FindingLine(names[one.replica_id].name, one) for one in attribution.findings(window=window)]
     return HealthPage(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
 from django.db import connection
-from django.db.models import F, Max
 
 from apps.core.time import Window
 from apps.ingest.domain.engine_histograms import BucketCounts
 from apps.ingest.domain.engine_minutes import GAP
-from apps.ingest.models import EngineState, Source, Target
+from apps.ingest.models import EngineState, Target
+from apps.ingest.selectors.sources import SourceRow, sources
 
 EngineHistogram = BucketCounts
 
@@ -153,10 +153,15 @@ def targets() -> list[TargetRow]:
     ]
 
 
-def recording_notice() -> str | None:
-    """What every page must say while it shows a recording; None when all data is live."""
-    replayed = Source.objects.filter(recording=True).aggregate(newest=Max(F("last_event_at")))["newest"]
-    if replayed is None and not Target.objects.filter(recording=True).exists():
+def recording_notice(
+    senders: Iterable[SourceRow] | None = None, scraped: Iterable[TargetRow] | None = None
+) -> str | None:
+    """What every page must say while it shows a recording; None when all data is live.
+
+    `senders` and `scraped` are all sources and targets, for whoever holds them already.
+    """
+    replayed = any(s.recording and s.last_event_at for s in (sources() if senders is None else senders))
+    if not replayed and not any(t.recording for t in (targets() if scraped is None else scraped)):
         return None
     return (
         "Recording: what you see was recorded from two vLLM engines and a LiteLLM gateway and is played back as if it "
