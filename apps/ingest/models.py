@@ -137,6 +137,9 @@ class Reject(models.Model):
     message = models.TextField()
     payload = models.TextField(help_text="The record as received, without bodies, cut at 16 KiB.")
     state = models.CharField(max_length=12, choices=State, default=State.OPEN)
+    digest = models.UUIDField(
+        null=True, unique=True, help_text="Hash of what was received: a delivery that is retried is kept once."
+    )
 
     class Meta:
         indexes = [models.Index(fields=["state", "-received_at"])]

@@ -140,3 +140,32 @@ def test_a_discarded_record_is_done_with() -> None:
     assert reject.state == "discarded"
     with pytest.raises(InvalidInput):
         discard_reject(reject_id=reject.pk)
+
+
+def test_a_delivery_that_is_retried_keeps_its_rejected_records_once() -> None:
+    source = SourceRef(name="gateway", kind="native", scope="ifm_test")
+    record = {"id": "r1", "status": "ok", "started_at": "2026-11-30T08:00:00Z"}
+    bad = [record | {"input_tokens": -4}, record | {"input_tokens": -5}, record | {"input_tokens": -4}]
+    body = "\n".join([*map(json.dumps, bad), "cut off", "{", '{"task\\u0000\\ud800": 1}']).encode()
+    later = NOW.replace(hour=10)
+    first = ingest_requests(source=source, stream=body, now=NOW)
+    assert first.rejected == 6
+    rows = models.Reject.objects.order_by("id")
+    assert list(rows.values_list("position", flat=True)) == [0, 1, 3, 4, 5]
+    discard_reject(reject_id=rows[0].pk)
+    edit_and_resubmit(reject_id=rows[1].pk, payload=json.dumps(record), now=NOW)
+    edit_and_resubmit(reject_id=rows[4].pk, payload=json.dumps(record | {"step": -1}), now=NOW)
+    before = list(rows.values_list("id", "state", "code", "payload"))
+    again = ingest_requests(source=source, stream=body, now=later)
+    assert again.rejected == 6
+    assert list(rows.values_list("id", "state", "code", "payload")) == before
+    assert [state for _, state, _, _ in before] == ["discarded", "resubmitted", "open", "open", "open"]
+    assert set(rows.values_list("received_at", "batch_id")) == {(later, again.batch_id)}
+    assert ingest_requests(source=SourceRef(name="other", kind="native", scope="x"), stream=body, now=NOW).rejected == 6
+    assert rows.count() == 10
+
+
+def test_the_same_rejected_outcome_is_kept_once() -> None:
+    for _ in range(2):
+        assert send(outcome(review_minutes=-1), outcome(review_minutes=-2)).rejected == 2
+    assert models.Reject.objects.count() == 2

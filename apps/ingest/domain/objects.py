@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from apps.core.errors import Problem
@@ -127,17 +128,19 @@ def _without_bodies(value: Any, depth: int) -> Any:
     return value
 
 
+@cache
+def _plain_values(names: tuple[str, ...]) -> re.Pattern[bytes]:
+    known = b"|".join(re.escape(name.encode()) for name in sorted(names))
+    return re.compile(rb'"(' + known + rb')"\s*:\s*("[^"\\\x00-\x1f]{0,200}"|-?[0-9][0-9.eE+-]{0,40}|true|false|null)')
+
+
 def salvaged(raw: bytes, names: Iterable[str]) -> str:
     """What is kept of a record that is no JSON: the plain values of the named fields, as far as they can be read.
 
     Nothing else can be kept, since what is not understood may be a prompt.
     """
-    known = b"|".join(re.escape(name.encode()) for name in sorted(names))
-    pattern = re.compile(
-        rb'"(' + known + rb')"\s*:\s*("[^"\\\x00-\x1f]{0,200}"|-?[0-9][0-9.eE+-]{0,40}|true|false|null)'
-    )
     found: dict[str, Any] = {}
-    for match in pattern.finditer(raw[: 64 * KEPT_BYTES]):
+    for match in _plain_values(tuple(names)).finditer(raw[: 64 * KEPT_BYTES]):
         try:
             found.setdefault(match[1].decode(), json.loads(match[2]))
         except ValueError:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -77,7 +76,7 @@ def read_object(raw: bytes, kind: type[S]) -> S:
     for name, member in value.items():
         if name not in types:
             found.append(
-                Problem("unknown_field", f"is not a field of this format{_nearest(name, list(types))}", name[:80])
+                Problem("unknown_field", f"is not a field of this format{_nearest(name[:80], kind)}", name[:80])
             )
         elif name not in named:
             try:
@@ -111,6 +110,8 @@ def _plain(error: msgspec.ValidationError, value: Any) -> str:
     return text
 
 
-def _nearest(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name[:80], known, n=1)
+@lru_cache(maxsize=4096)
+def _nearest(name: str, kind: type[msgspec.Struct]) -> str:
+    """A guess at the field that was meant. Slow, and asked for the same names over and over when a sender is wrong."""
+    close = difflib.get_close_matches(name, list(_types(kind)), n=1)
     return f": did you mean '{close[0]}'?" if close else ""
