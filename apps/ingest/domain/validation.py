@@ -170,7 +170,7 @@ def floats(column: Sequence[Any]) -> Floats:
     if column[0] is None and column.count(None) == len(column):
         return np.full(len(column), np.nan)
     try:
-        return np.array(column, dtype=np.float64)
+        return np.fromiter(column, np.float64, len(column))
     except OverflowError:
         return np.array([_as_float(value) for value in column], dtype=np.float64)
 
