@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import reduce
 from operator import or_
@@ -89,8 +89,10 @@ def changes_since(change_id: int) -> list[CatalogChange]:
     return [CatalogChange(row.id, row.what, row.affects_from, row.affects_until) for row in rows]  # type: ignore[arg-type]
 
 
-def resolver() -> Resolver:
-    """All aliases as they are now."""
+def resolver(known: Iterable[AliasView] | None = None) -> Resolver:
+    """All aliases as they are now; `known` are all of them, for whoever holds them already."""
+    if known is not None:
+        return Resolver(AliasRow(alias.kind, alias.raw, alias.target_id, alias.valid_from) for alias in known)
     rows = Alias.objects.values_list("kind", "raw", "target_id", "valid_from")
     return Resolver(AliasRow(*row) for row in rows.iterator(chunk_size=10_000))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -58,6 +59,25 @@ def points(now: float | Unknown | None, before: float | Unknown | None, good: Go
     size = abs(difference) * 100
     words = f"{_sign(difference)}{size:.1f} points" if size >= 0.1 else f"{_sign(difference)}{size:.2f} points"
     return Change(_symbol(difference), words, _tone(difference, good), None)
+
+
+def most_of(now: Mapping[str, Decimal | Unknown], before: Mapping[str, Decimal | Unknown]) -> tuple[str, float] | None:
+    """The part of a sum that made most of its change, and its share of the change, 0 to 1.
+
+    None where a part is unknown, nothing changed, or parts moved against each other so that a share says nothing.
+    """
+    changes: dict[str, Decimal] = {}
+    for name, part in now.items():
+        was = before.get(name)
+        if was is None or isinstance(part, Unknown) or isinstance(was, Unknown):
+            return None
+        changes[name] = part - was
+    whole = sum(changes.values(), Decimal(0))
+    if not whole:
+        return None
+    name = max(changes, key=lambda part: changes[part] / whole)
+    share = changes[name] / whole
+    return (name, float(share)) if share <= 1 else None
 
 
 def _percent(ratio: float) -> str:

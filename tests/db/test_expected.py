@@ -169,6 +169,7 @@ def test_tokens_that_the_engines_counted() -> None:
             assert found[slug].counted_generation_tokens == engine["generation_tokens_total"]
         assert found[slug].share == pytest.approx(1, abs=0.03)
     rows = selectors.replica_hours(WINDOW)
+    assert selectors.coverage_of(rows) == selectors.coverage(WINDOW)
     for slug, engine in EXPECTED["engines"].items():
         mine = [row for row in rows if names[row.replica_id].slug == slug and row.scrapes]
         assert sum(row.scrapes for row in mine) == engine["scrapes"]

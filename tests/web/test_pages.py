@@ -88,8 +88,10 @@ def test_cost_per_accepted_task_is_built_up_from_its_steps(alice: Client) -> Non
     response = alice.get("/tasks?range=24h")
     words = text_of(main_of(response))
     assert "One accepted task cost $4.00; 75.0 % of the money paid for review" in words
-    assert "First tries the first attempt of every step $1.00 100 % $1.00" in words
+    assert "First tries the first attempt of every step $1.00 100 % 25.0 % $1.00" in words
+    assert "Serving $1.00 100 % 25.0 % $1.00" in words
     assert "Review 3 minutes by people $3.00 75.0 % $3.00" in words
+    assert "Total of decided tasks $4.00 100 % $4.00" in words
     assert "Pending still inside the decision window, in no number here 1" in words
     rows = table_of(response, "Cost per accepted task by group")
     answers = next(row for row in rows if row[0] == "Answers")

@@ -15,6 +15,7 @@ from apps.core.money import QUANTUM
 from apps.core.query import Filters
 from apps.core.time import Window
 from apps.rollups import selectors as rollups
+from apps.rollups.domain.facts import ReplicaHourRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +101,18 @@ def assumptions(*, window: Window) -> list[Assumption]:
     ]
 
 
-def findings(*, window: Window) -> list[Finding]:
-    """What in the hours that start in `window` cannot be, or is not known, by replica."""
+def findings(*, window: Window, hours: list[ReplicaHourRow] | None = None) -> list[Finding]:
+    """What in the hours that start in `window` cannot be, or is not known, by replica.
+
+    `hours` are the replica hours of the window, for whoever already holds them.
+    """
     condition, values = where_sql(window, Filters(), "hour")
     sql = f"""
         SELECT replica_id, amount IS NULL, reason, count(DISTINCT hour), sum(seconds)
         FROM {LedgerLine._meta.db_table} WHERE {condition} AND (amount IS NULL OR reason = %s)
         GROUP BY replica_id, amount IS NULL, reason ORDER BY replica_id, amount IS NULL, reason
     """
-    return findings_of(rollups.replica_hours(window)) + [
+    return findings_of(rollups.replica_hours(window) if hours is None else hours) + [
         Finding("unpriced" if unpriced else "nobody_to_charge", replica_id, hours, seconds, "seconds", reason)
         for replica_id, unpriced, reason, hours, seconds in rows_of(sql, [*values, NOBODY_TO_CHARGE])
     ]

@@ -53,7 +53,7 @@ def task_costs_of(asks: Sequence[Ask], filters: Filters, now: datetime) -> list[
     decision_windows = {endpoint.id: endpoint.decision_window_hours for endpoint in catalog.endpoints()}
     counts = _counts(asks, filters, decision_windows, now)
     sums = _sums(asks, filters, decision_windows, now)
-    return [_rows(ask, *found) for ask, *found in zip(asks, counts, sums, strict=True)]
+    return [_rows(ask, counted, summed) for ask, counted, summed in zip(asks, counts, sums, strict=True)]
 
 
 def _rows(ask: Ask, counts: Mapping[_Key, TaskCounts], sums: Mapping[_Key, _Sums]) -> list[TaskCostRow]:

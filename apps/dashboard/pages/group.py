@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from apps.attribution import selectors as attribution
 from apps.attribution.selectors import Cost, Money, TaskCostRow
 from apps.core.histogram import Histogram
+from apps.core.query import Ask
 from apps.core.unknown import Unknown
 from apps.core.vocabulary import StatusGroup, Work
 from apps.dashboard import charts
 from apps.dashboard import format as words
 from apps.dashboard.change import points, relative
+from apps.dashboard.pages import groups
 from apps.dashboard.pages.groups import shared
 from apps.dashboard.pages.parts import (
     QUANTILES,
@@ -67,21 +69,22 @@ class GroupPage:
     waste: list[Waste]
     endings: list[Ending]
     currency: str
-    total: Cost
-    before: Cost | None
+    table: groups.GroupTable
     tasks: TaskCostRow
     is_empty: bool
 
 
-def build(state: PageState, name: str) -> GroupPage:
-    """`state.filters` already keep only this one."""
+def build(state: PageState, name: str, inner: groups.Grouping) -> GroupPage:
+    """`state.filters` already keep only this one; its table is by `inner`."""
     when, kept = state.period, state.filters
-    usages = rollups.usage(window=when.window, bucket=when.bucket, filters=kept)
+    earlier = [Ask(when.before)] if when.before is not None else []
+    usages, used, *befores = rollups.usage_of(
+        [Ask(when.window, (), when.bucket), Ask(when.window, (inner,)), *earlier], kept
+    )
     usage, buckets = rollups.merged(usages), by_bucket(usages)
-    before = rollups.merged(rollups.usage(window=when.before, filters=kept)) if when.before else None
-    cost = attribution.costs(window=when.window, filters=kept)[0]
-    cost_before = attribution.costs(window=when.before, filters=kept)[0] if when.before else None
-    costs = by_bucket(attribution.costs(window=when.window, bucket=when.bucket, filters=kept))
+    before = rollups.merged(befores[0]) if befores else None
+    spent = groups.spending(state, inner)
+    cost, cost_before, costs = spent.total, spent.before, by_bucket(spent.buckets)
     tasks = attribution.task_costs(window=when.window, filters=kept, now=state.now)[0]
     return GroupPage(
         answer=_answer(name, cost, usage),
@@ -91,8 +94,7 @@ def build(state: PageState, name: str) -> GroupPage:
         waste=_waste(state, cost),
         endings=_endings(state, usage) if usage else [],
         currency=cost.currency,
-        total=cost,
-        before=cost_before,
+        table=groups.table(state, inner, spent, used),
         tasks=tasks,
         is_empty=usage is None and not cost.seconds,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 from apps.attribution import selectors as attribution
 from apps.attribution.selectors import Cost, Money
-from apps.core.query import Dimension
+from apps.core.query import Ask, Dimension
 from apps.core.unknown import Unknown
 from apps.core.vocabulary import Component
 from apps.dashboard.change import Change, relative
-from apps.dashboard.pages.parts import STREAMED, Spark, by_id, finished, known, quantile, rate
+from apps.dashboard.pages.parts import Spark, by_id, finished, known, quantile, rate
 from apps.dashboard.state import PageState
 from apps.rollups import selectors as rollups
 
@@ -79,18 +79,42 @@ class GroupTable:
         return len(self.rows)
 
 
-def table(state: PageState, dimension: Grouping, total: Cost, before: Cost | None, sort: str = "-cost") -> GroupTable:
-    """The table of the state's window by `dimension`; `total` and `before` are costs of the whole."""
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """All that a page shows of costs: totals now and before, by bucket, by group, and by both."""
+
+    total: Cost
+    before: Cost | None
+    buckets: list[Cost]
+    groups: list[Cost]
+    groups_before: list[Cost]
+    group_buckets: list[Cost]
+
+
+def spending(state: PageState, dimension: Grouping) -> Spending:
+    """The costs of the state's window and of the one before, read together."""
     when, group = state.period, (dimension,)
-    uses = by_id(
-        rollups.usage(window=when.window, group_by=group, filters=state.filters, latencies=STREAMED), dimension
-    )
-    costs = by_id(attribution.costs(window=when.window, group_by=group, filters=state.filters), dimension)
-    earlier: dict[int, Cost] = {}
-    if when.before is not None:
-        found = attribution.costs(window=when.before, group_by=group, filters=state.filters)
-        earlier = by_id(found, dimension)
-    sparks = _sparks(state, dimension)
+    asks = [
+        Ask(when.window),
+        Ask(when.window, (), when.bucket),
+        Ask(when.window, group),
+        Ask(when.window, group, when.bucket),
+    ]
+    asks += [Ask(when.before), Ask(when.before, group)] if when.before is not None else []
+    (total,), buckets, groups, group_buckets, *earlier = attribution.costs_of(asks, state.filters)
+    before, groups_before = (earlier[0][0], earlier[1]) if earlier else (None, [])
+    return Spending(total, before, buckets, groups, groups_before, group_buckets)
+
+
+def table(
+    state: PageState, dimension: Grouping, spent: Spending, used: Sequence[Usage], sort: str = "-cost"
+) -> GroupTable:
+    """The table of the state's window by `dimension`; `used` is the usage of each of its groups."""
+    total, before = spent.total, spent.before
+    uses = by_id(used, dimension)
+    costs = by_id(spent.groups, dimension)
+    earlier = by_id(spent.groups_before, dimension)
+    sparks = _sparks(state, dimension, spent.group_buckets)
     rows = [
         _row(state, dimension, noun_id, uses.get(noun_id), costs.get(noun_id), earlier.get(noun_id), sparks)
         for noun_id in uses.keys() | {noun_id for noun_id, cost in costs.items() if shared(cost)}
@@ -150,13 +174,12 @@ def _row(
     )
 
 
-def _sparks(state: PageState, dimension: Dimension) -> dict[int, list[float | None]]:
+def _sparks(state: PageState, dimension: Dimension, costs: Sequence[Cost]) -> dict[int, list[float | None]]:
     """Shared cost by bucket and id; a bucket without a line is a zero here, since its hour was attributed."""
-    when = state.period
     starts = finished(state)
     place = {start: index for index, start in enumerate(starts)}
     found: dict[int, list[float | None]] = {}
-    for cost in attribution.costs(window=when.window, group_by=(dimension,), bucket=when.bucket, filters=state.filters):
+    for cost in costs:
         index = place.get(cost.bucket) if isinstance(cost.bucket, datetime) else None
         if index is not None:
             found.setdefault(cost.ids[dimension], [0.0] * len(starts))[index] = known(shared(cost))

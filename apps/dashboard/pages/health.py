@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -14,6 +15,7 @@ from apps.dashboard.state import PageState
 from apps.ingest import selectors as ingest
 from apps.ingest.selectors import SourceRow, TargetRow
 from apps.rollups import selectors as rollups
+from apps.rollups.selectors import Coverage
 
 LATE = timedelta(minutes=15)
 VERY_LATE = timedelta(hours=6)
@@ -98,12 +100,13 @@ def build(state: PageState) -> HealthPage:
     sources = [_source(source, state.now) for source in state.heard.sources]
     targets = state.heard.targets
     open_rejects = ingest.open_rejects()
-    found = [FindingLine(names[one.replica_id].name, one) for one in attribution.findings(window=window)]
+    hours = rollups.replica_hours(window)
+    found = [FindingLine(names[one.replica_id].name, one) for one in attribution.findings(window=window, hours=hours)]
     return HealthPage(
         answer=_answer(sources, targets, open_rejects),
         sources=sources,
         targets=targets,
-        coverage=_coverage(state),
+        coverage=_coverage(state, rollups.coverage_of(hours)),
         findings=found,
         unclaimed=len(catalog.unclaimed()),
         behind=attribution.hours_without_ledger(window=window),
@@ -121,17 +124,16 @@ def _source(source: SourceRow, now: datetime) -> SourceLine:
     return SourceLine(source, tone, word, lag)
 
 
-def _coverage(state: PageState) -> list[CoverageLine]:
+def _coverage(state: PageState, found: Sequence[Coverage]) -> list[CoverageLine]:
     return [
         CoverageLine(
             name=state.names["replica"][row.replica_id].name,
-            logged=row.logged_prompt_tokens + row.logged_generation_tokens,
-            counted=None
-            if row.counted_prompt_tokens is None or row.counted_generation_tokens is None
-            else row.counted_prompt_tokens + row.counted_generation_tokens,
+            logged=row.logged,
+            counted=row.counted,
             share=row.share,
         )
-        for row in rollups.coverage(state.period.window, state.filters.replica)
+        for row in found
+        if state.filters.replica is None or row.replica_id in state.filters.replica
     ]
 
 

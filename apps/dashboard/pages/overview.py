@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from apps.attribution import selectors as attribution
 from apps.attribution.selectors import Cost, TaskCostRow
 from apps.core.histogram import Histogram
+from apps.core.query import Ask
 from apps.core.unknown import Unknown
 from apps.core.vocabulary import Component
 from apps.dashboard import charts
@@ -29,7 +30,7 @@ from apps.dashboard.pages.parts import (
     rate,
     starts_of,
 )
-from apps.dashboard.pages.wording import money_words, moved
+from apps.dashboard.pages.wording import coverage_words, money_words, moved
 from apps.dashboard.state import PageState
 from apps.rollups import selectors as rollups
 
@@ -54,6 +55,7 @@ class Overview:
     latencies: list[QuantileFigure]
     chart: charts.Chart
     table: groups.GroupTable
+    coverage: float | Unknown
     is_empty: bool
 
 
@@ -70,6 +72,9 @@ class _Sums:
     tasks: TaskCostRow
     tasks_before: TaskCostRow | None
     task_rows: list[TaskCostRow]
+    spent: groups.Spending
+    used: list[Usage]
+    coverage: float | Unknown
 
 
 def build(state: PageState) -> Overview:
@@ -80,7 +85,8 @@ def build(state: PageState) -> Overview:
         figures=_figures(state, sums),
         latencies=_latencies(state, sums),
         chart=spend_chart(state, sums.costs, sums.cost_before),
-        table=groups.table(state, _grouping(state), sums.cost, sums.cost_before),
+        table=groups.table(state, _grouping(state), sums.spent, sums.used),
+        coverage=sums.coverage,
         is_empty=is_empty,
     )
 
@@ -91,21 +97,28 @@ def _grouping(state: PageState) -> groups.Grouping:
 
 def _read(state: PageState) -> _Sums:
     when, kept = state.period, state.filters
-    before = when.before
-    usages = rollups.usage(window=when.window, bucket=when.bucket, filters=kept, latencies=STREAMED)
-    usage_before = rollups.usage(window=before, filters=kept, latencies=STREAMED) if before else []
-    cost_before = attribution.costs(window=before, filters=kept) if before else []
-    tasks_before = attribution.task_costs(window=before, filters=kept, now=state.now) if before else []
+    by = _grouping(state)
+    earlier = [Ask(when.before)] if when.before is not None else []
+    buckets, used, *before = rollups.usage_of(
+        [Ask(when.window, (), when.bucket), Ask(when.window, (by,)), *earlier], kept, STREAMED
+    )
+    spent = groups.spending(state, by)
+    (tasks,), task_rows, *tasks_before = attribution.task_costs_of(
+        [Ask(when.window), Ask(when.window, (), when.bucket), *earlier], kept, state.now
+    )
     return _Sums(
-        usage=rollups.merged(usages),
-        usage_before=rollups.merged(usage_before),
-        usages=usages,
-        cost=attribution.costs(window=when.window, filters=kept)[0],
-        cost_before=cost_before[0] if cost_before else None,
-        costs=attribution.costs(window=when.window, bucket=when.bucket, filters=kept),
-        tasks=attribution.task_costs(window=when.window, filters=kept, now=state.now)[0],
-        tasks_before=tasks_before[0] if tasks_before else None,
-        task_rows=attribution.task_costs(window=when.window, bucket=when.bucket, filters=kept, now=state.now),
+        usage=rollups.merged(buckets),
+        usage_before=rollups.merged(before[0]) if before else None,
+        usages=buckets,
+        cost=spent.total,
+        cost_before=spent.before,
+        costs=spent.buckets,
+        tasks=tasks,
+        tasks_before=tasks_before[0][0] if tasks_before else None,
+        task_rows=task_rows,
+        spent=spent,
+        used=used,
+        coverage=rollups.covered(rollups.coverage(when.window, kept.replica)),
     )
 
 
@@ -116,13 +129,13 @@ def _figures(state: PageState, sums: _Sums) -> list[KeyFigure]:
 def _spend(state: PageState, sums: _Sums) -> KeyFigure:
     cost, before = sums.cost, sums.cost_before
     buckets = by_bucket(sums.costs)
-    note = f"{words.share(float(cost.utilisation))} of it used" if isinstance(cost.utilisation, Decimal) else ""
+    notes = [f"{words.share(float(cost.utilisation))} of it used"] if isinstance(cost.utilisation, Decimal) else []
     if cost.partial:
-        note = f"without {words.compact(float(cost.unpriced_gpu_seconds / 3600))} GPU-hours: {cost.reason}"
+        notes = [f"without {words.compact(float(cost.unpriced_gpu_seconds / 3600))} GPU-hours: {cost.reason}"]
     return KeyFigure(
         label="Spend",
         value=money_words(cost.amount, cost.currency, at_least=cost.partial),
-        note=note,
+        note="; ".join([*notes, coverage_words(sums.coverage)]),
         change=relative(cost.amount, before.amount) if before else None,
         spark=[known(buckets[s].amount) if s in buckets else None for s in finished(state)],
         url=state.url("/teams"),

@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from typing import Literal
 
 from apps.attribution import selectors as attribution
 from apps.attribution.selectors import Money, TaskCostRow
+from apps.core.query import Ask
 from apps.core.unknown import Unknown
 from apps.dashboard import charts
 from apps.dashboard import format as words
-from apps.dashboard.change import Change, points, relative
+from apps.dashboard.change import Change, most_of, points, relative
 from apps.dashboard.pages.groups import GROUPINGS, Grouping
 from apps.dashboard.pages.parts import KeyFigure, by_bucket, by_id, finished, known, starts_of
 from apps.dashboard.pages.wording import adding_up, money_words, moved, places
 from apps.dashboard.state import PageState
+from apps.rollups import selectors as rollups
 
 SORTS = ("-cost", "-per", "per", "-tasks", "acceptance", "name")
 
 
+Level = Literal["step", "sum", "part", "total"]
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One step of the bridge: its amount, its share of the total, and where its bar begins and ends, 0 to 100."""
+    """One step of the bridge: its amount, its shares of serving and of the total, and its bar's place, 0 to 100."""
 
     name: str
     meaning: str
     amount: Money
     per_accepted: Money
-    share: float | None
+    of_serving: float | None
+    of_total: float | None
     start: float
     width: float
-    is_total: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Bridge:
-    name: str
-    spans: list[Span]
+    level: Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,48 +65,44 @@ class TaskRow:
 class TasksPage:
     answer: str
     figures: list[KeyFigure]
-    bridges: list[Bridge]
+    bridge: list[Span]
     fates: list[Fate]
     cost_chart: charts.Chart
     side_charts: list[charts.Chart]
     rows: list[TaskRow]
     total: TaskCostRow
+    coverage: float | Unknown
     top: float | None
     is_empty: bool
 
 
 def build(state: PageState) -> TasksPage:
-    when, kept = state.period, state.filters
-    total = attribution.task_costs(window=when.window, filters=kept, now=state.now)[0]
-    before = (
-        attribution.task_costs(window=when.before, filters=kept, now=state.now)[0] if when.before is not None else None
-    )
-    buckets = by_bucket(attribution.task_costs(window=when.window, bucket=when.bucket, filters=kept, now=state.now))
-    rows = _with_cells(_rows(state), total)
+    when = state.period
+    dimension: Grouping = next(g for g in GROUPINGS if g == state.choices["by"])
+    asks = [Ask(when.window), Ask(when.window, (), when.bucket), Ask(when.window, (dimension,))]
+    asks += [Ask(when.before), Ask(when.before, (dimension,))] if when.before is not None else []
+    (total,), bucketed, found, *earlier = attribution.task_costs_of(asks, state.filters, state.now)
+    before, found_before = (earlier[0][0], earlier[1]) if earlier else (None, [])
+    buckets = by_bucket(bucketed)
+    rows = _with_cells(_rows(state, dimension, found, by_id(found_before, dimension)), total)
     return TasksPage(
         answer=_answer(state, total, before),
         figures=_figures(state, total, before, buckets),
-        bridges=bridge(total),
+        bridge=bridge(total),
         fates=_fates(total),
         cost_chart=_cost_chart(state, buckets),
         side_charts=[_serving_chart(state, buckets), _rate_chart(state, buckets)],
         rows=rows,
         total=total,
+        coverage=rollups.covered(rollups.coverage(when.window, state.filters.replica)),
         top=max((known(row.row.cost_per_accepted) or 0.0 for row in rows), default=None),
         is_empty=total.tasks == 0,
     )
 
 
-def _rows(state: PageState) -> list[TaskRow]:
-    when = state.period
-    dimension: Grouping = next(g for g in GROUPINGS if g == state.choices["by"])
-    found = attribution.task_costs(window=when.window, group_by=(dimension,), filters=state.filters, now=state.now)
-    earlier: dict[int, TaskCostRow] = {}
-    if when.before is not None:
-        earlier = by_id(
-            attribution.task_costs(window=when.before, group_by=(dimension,), filters=state.filters, now=state.now),
-            dimension,
-        )
+def _rows(
+    state: PageState, dimension: Grouping, found: Sequence[TaskCostRow], earlier: Mapping[int, TaskCostRow]
+) -> list[TaskRow]:
     rows = [
         TaskRow(
             name=state.names[dimension][row.ids[dimension]].name,
@@ -154,39 +151,55 @@ def _sorting(sort: str) -> tuple[Callable[[TaskRow], tuple[bool, float] | str], 
     return key, descending
 
 
-def bridge(total: TaskCostRow) -> list[Bridge]:
-    """Serving built up from its steps, then the total from serving and review: each on a scale of its own.
+def bridge(total: TaskCostRow) -> list[Span]:
+    """What one accepted task cost, built up step by step: serving from its attempts, the total from it and review.
 
-    On one scale the smaller of the two would not be seen.
+    The steps of serving are drawn on the scale of serving, the others on the scale of the total: on one scale the
+    smaller of the two would not be seen where review costs much more than machines, or much less.
     """
     minutes = f"{words.compact(float(total.review_minutes))} minutes by people"
-    serving = (
+    serving = [
         ("First tries", "the first attempt of every step", total.compute),
         ("Retries", "the same model again", total.retries),
         ("Fallbacks", "the gateway went on to another model", total.fallbacks),
         ("Escalations", "the client tried again on another model", total.escalations),
-    )
-    both = (("Serving", "all attempts", total.serving), ("Review", minutes, total.review))
+    ]
+    spans, reached = [], 0.0
+    for name, meaning, amount in serving:
+        width = _percent(amount, total.serving)
+        spans.append(_span(name, meaning, amount, total, (reached, width), level="step"))
+        reached += width
+    machines = _percent(total.serving, total.total)
+    people = _percent(total.review, total.total)
     return [
-        _bridge("Serving", serving, ("Serving", "", total.serving), total),
-        _bridge("Serving and review", both, ("Total", "of decided tasks", total.total), total),
+        *spans,
+        _span("Serving", "", total.serving, total, (0.0, machines), level="sum"),
+        _span("Review", minutes, total.review, total, (machines, people), level="part"),
+        _span("Total", "of decided tasks", total.total, total, (0.0, 100.0), level="total"),
     ]
 
 
-def _bridge(
-    name: str, steps: Sequence[tuple[str, str, Money]], whole: tuple[str, str, Money], total: TaskCostRow
-) -> Bridge:
-    """Bars that each begin where the last one ended, and the whole below them."""
-    end = known(whole[2])
-    spans, reached = [], 0.0
-    for step, meaning, amount in steps:
-        part = known(amount)
-        width = part / end * 100 if part is not None and end else 0.0
-        share = width / 100 if end and part is not None else None
-        spans.append(Span(step, meaning, amount, _per(amount, total), share, reached, width))
-        reached += width
-    last = Span(whole[0], whole[1], whole[2], _per(whole[2], total), 1.0 if end else None, 0.0, 100.0, is_total=True)
-    return Bridge(name, [*spans, last])
+def _span(name: str, meaning: str, amount: Money, total: TaskCostRow, bar: tuple[float, float], level: Level) -> Span:
+    return Span(
+        name=name,
+        meaning=meaning,
+        amount=amount,
+        per_accepted=_per(amount, total),
+        of_serving=_share(amount, total.serving) if level in ("step", "sum") else None,
+        of_total=_share(amount, total.total),
+        start=bar[0],
+        width=bar[1],
+        level=level,
+    )
+
+
+def _share(amount: Money, whole: Money) -> float | None:
+    part, all_of_it = known(amount), known(whole)
+    return part / all_of_it if part is not None and all_of_it else None
+
+
+def _percent(amount: Money, whole: Money) -> float:
+    return (_share(amount, whole) or 0.0) * 100
 
 
 def _per(amount: Money, total: TaskCostRow) -> Money:
@@ -313,14 +326,31 @@ def _answer(state: PageState, total: TaskCostRow, before: TaskCostRow | None) ->
     if isinstance(total.cost_per_accepted, Unknown):
         return f"What an accepted task cost is not known: {total.cost_per_accepted.reason}."
     sentence = f"One accepted task cost {words.money(total.cost_per_accepted, total.currency or 'USD')}"
-    change = relative(total.cost_per_accepted, before.cost_per_accepted) if before else None
-    if change is not None and change.ratio is not None:
-        sentence += f", {moved(change.ratio)} on {state.period.before_name}"
-    serving, both = bridge(total)
-    review = both.spans[1].share
+    sentence += _moved(state, total, before) if before is not None else ""
+    review = _share(total.review, total.total)
     if review and review >= 0.01:
         sentence += f"; {words.share(review)} of the money paid for review"
-    share, name = max((span.share or 0.0, span.name.lower()) for span in serving.spans[1:-1])
+    again = [span for span in bridge(total) if span.level == "step"][1:]
+    share, name = max((span.of_serving or 0.0, span.name.lower()) for span in again)
     if share >= 0.01:
         sentence += f"; {words.share(share)} of serving went to {name}"
     return sentence + "."
+
+
+def _moved(state: PageState, total: TaskCostRow, before: TaskCostRow) -> str:
+    """What the cost of an accepted task was before, and which step of the bridge made most of the change."""
+    change = relative(total.cost_per_accepted, before.cost_per_accepted)
+    if change is None or change.ratio is None or isinstance(before.cost_per_accepted, Unknown):
+        return ""
+    if change.ratio == 0:
+        return f", as in {state.period.before_name}"
+    was = words.money(before.cost_per_accepted, before.currency or "USD")
+    sentence = f", {moved(change.ratio)} on {state.period.before_name}, when it was {was}"
+    cause = most_of(_steps(total), _steps(before))
+    if cause is not None:
+        sentence += f"; {words.share(cause[1])} of the {'rise' if change.ratio > 0 else 'fall'} is {cause[0].lower()}"
+    return sentence
+
+
+def _steps(row: TaskCostRow) -> dict[str, Money]:
+    return {span.name: span.per_accepted for span in bridge(row) if span.level in ("step", "part")}

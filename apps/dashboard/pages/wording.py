@@ -52,3 +52,10 @@ def adding_up(parts: Sequence[Decimal | Unknown], total: Decimal | Unknown, deci
 
 def _cell(exact: Decimal, rounded: Decimal, decimals: int) -> str:
     return words.amount(exact if rounded == 0 else rounded, decimals)
+
+
+def coverage_words(coverage: float | Unknown) -> str:
+    """How much of the tokens that engines counted was logged, beside a cost."""
+    if isinstance(coverage, Unknown):
+        return f"coverage unknown: {coverage.reason}"
+    return f"{words.share(coverage)} of the tokens that engines counted were logged"

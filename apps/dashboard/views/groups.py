@@ -7,17 +7,18 @@ from dataclasses import replace
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 
-from apps.attribution import selectors as attribution
 from apps.core.query import NONE_GIVEN
+from apps.dashboard import csv_file
 from apps.dashboard.access import require
 from apps.dashboard.pages import group, groups
 from apps.dashboard.pages.overview import spend_chart
-from apps.dashboard.pages.parts import known
-from apps.dashboard.pages.wording import money_words
+from apps.dashboard.pages.parts import STREAMED, known
+from apps.dashboard.pages.wording import coverage_words, money_words
 from apps.dashboard.state import PageState, read
 from apps.dashboard.views.exports import export_links
 from apps.dashboard.views.respond import respond
-from apps.dashboard.views.tables import group_view
+from apps.dashboard.views.tables import group_csv, group_view
+from apps.rollups import selectors as rollups
 
 BREAKDOWN: dict[groups.Grouping, groups.Grouping] = {"team": "endpoint", "endpoint": "model", "model": "endpoint"}
 """By what the page of one of them is divided."""
@@ -28,16 +29,20 @@ HEADINGS: dict[groups.Grouping, str] = {"team": "Teams", "endpoint": "Endpoints"
 def table(request: HttpRequest, dimension: groups.Grouping) -> HttpResponse:
     state = read(request, choices={"sort": groups.SORTS})
     when = state.period
-    total = attribution.costs(window=when.window, filters=state.filters)[0]
-    before = attribution.costs(window=when.before, filters=state.filters)[0] if when.before else None
-    data = groups.table(state, dimension, total, before, state.choices["sort"])
-    costs = attribution.costs(window=when.window, bucket=when.bucket, filters=state.filters)
+    spent = groups.spending(state, dimension)
+    total = spent.total
+    used = rollups.usage(window=when.window, group_by=(dimension,), filters=state.filters, latencies=STREAMED)
+    data = groups.table(state, dimension, spent, used, state.choices["sort"])
+    coverage = rollups.covered(rollups.coverage(when.window, state.filters.replica))
+    if csv_file.is_asked(request.GET.get("format")):
+        return group_csv(state, data, coverage)
     context = {
         "table": group_view(state, data, f"Cost and use by {dimension}", sortable=True),
         "currency": total.currency,
         "compared": when.before is not None,
-        "chart": spend_chart(state, costs),
+        "chart": spend_chart(state, spent.buckets),
         "is_empty": data.usage is None and not total.seconds,
+        "coverage": coverage_words(coverage),
         "exports": export_links(state, "costs", dimension),
     }
     return respond(
@@ -67,11 +72,12 @@ def detail(request: HttpRequest, dimension: groups.Grouping, slug: str) -> HttpR
     if noun is None or (dimension == "team" and not state.viewer.sees_team(noun.id)):
         raise Http404(f"no {dimension} is called {slug}")
     state = _only(state, dimension, noun.id, slug)
-    shown = group.build(state, noun.name)
-    inner = groups.table(state, BREAKDOWN[dimension], shown.total, shown.before)
+    shown = group.build(state, noun.name, BREAKDOWN[dimension])
+    if csv_file.is_asked(request.GET.get("format")):
+        return group_csv(state, shown.table)
     context = {
         "page": shown,
-        "table": group_view(state, inner, f"By {BREAKDOWN[dimension]}", sortable=False),
+        "table": group_view(state, shown.table, f"By {BREAKDOWN[dimension]}", sortable=False),
         "compared": state.period.before is not None,
         "exports": export_links(state, "costs", BREAKDOWN[dimension]),
         "currency": shown.currency,

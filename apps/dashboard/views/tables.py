@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from django.http import HttpResponse
+
 from apps.core.unknown import Unknown
+from apps.dashboard import csv_file
+from apps.dashboard.change import Change
 from apps.dashboard.columns import Column, Head, columns
 from apps.dashboard.pages.groups import GROUPINGS, GroupRow, GroupTable, Remainder
 from apps.dashboard.pages.parts import quantile, rate
@@ -53,6 +57,43 @@ def group_view(state: PageState, data: GroupTable, heading: str, *, sortable: bo
         ttft_p95=quantile(usage.ttft, 0.95) if usage else nothing,
         itl_p95=quantile(usage.itl, 0.95) if usage else nothing,
     )
+
+
+def group_csv(state: PageState, data: GroupTable, coverage: float | Unknown | None = None) -> HttpResponse:
+    """The rows of the table as a file, in the order shown: groups, remainders, total."""
+    columns = [
+        data.dimension,
+        "row",
+        csv_file.money("cost", data.total.currency),
+        "cost_change_ratio",
+        "requests",
+        "attempts",
+        "error_ratio",
+        "tokens",
+        "cached_input_ratio",
+        "ttft_p95_seconds",
+        "itl_p95_seconds",
+        "cost_is_partial",
+    ]
+    provenance: dict[str, csv_file.Cell] = {"basis": "allocation", "coverage_ratio": coverage}
+    return csv_file.respond(state, f"costs-by-{data.dimension}", columns, _csv_rows(state, data), provenance)
+
+
+def _csv_rows(state: PageState, data: GroupTable) -> Iterator[Sequence[csv_file.Cell]]:
+    for row in data.rows:
+        latencies = (row.ttft_p95, row.itl_p95)
+        used = (row.requests, row.attempts, row.error_rate, row.tokens, row.cached)
+        yield row.name, "group", row.cost, _ratio(row.change), *used, *latencies, None
+    for rest in data.remainders:
+        yield rest.name, "remainder", rest.cost, _ratio(rest.change), *(None,) * 8
+    view = group_view(state, data, "", sortable=False)
+    usage, partial = data.usage, str(data.total.partial).lower()
+    counts = (usage.calls if usage else 0, usage.attempts if usage else 0, view.error_rate, view.tokens, view.cached)
+    yield "Total", "total", data.total.amount, None, *counts, view.ttft_p95, view.itl_p95, partial
+
+
+def _ratio(change: Change | None) -> float | None:
+    return change.ratio if change is not None else None
 
 
 def groupings(state: PageState) -> list[Option]:

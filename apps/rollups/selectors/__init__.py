@@ -1,6 +1,6 @@
 """What the rooms above may read of the facts."""
 
-from apps.rollups.selectors.coverage import Coverage, coverage
+from apps.rollups.selectors.coverage import Coverage, coverage, coverage_of, covered
 from apps.rollups.selectors.hours import (
     FoldedHourRow,
     data_range,
@@ -20,6 +20,8 @@ __all__ = [
     "cohorts",
     "cohorts_of",
     "coverage",
+    "coverage_of",
+    "covered",
     "data_range",
     "facts_of_hour",
     "folded_hours",

@@ -20,8 +20,8 @@ class LabelOwners:
     """Owners of label sets as the catalog has them now; a label may have other owners at another date."""
 
     def __init__(self) -> None:
-        self._resolver = catalog.resolver()
         self._aliases = catalog.aliases()
+        self._resolver = catalog.resolver(self._aliases)
         self._labels: dict[int, LabelSetRow] = ingest.all_label_sets()
 
     def labels(self, label_id: int) -> LabelSetRow:

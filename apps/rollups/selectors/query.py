@@ -22,7 +22,8 @@ def rows(query: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 def together(parts: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[Any, ...]]:
     """The rows of several queries with the same columns in one answer, each headed by the number of its query."""
-    queries, parameters = [], {}
+    queries: list[str] = []
+    parameters: dict[str, Any] = {}
     for number, (query, own) in enumerate(parts):
         numbered = re.sub(r"%\((\w+)\)s", rf"%(\1_{number})s", query)
         queries.append(f"SELECT {number}, part_{number}.* FROM ({numbered}) AS part_{number}")
