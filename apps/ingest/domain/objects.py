@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -113,9 +113,11 @@ def kept(value: Any) -> str:
 
 
 def _without_bodies(value: Any, depth: int) -> Any:
+    if value is None or isinstance(value, int | float):
+        return value
     if depth > 12:
         return None
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {
             str(name)[:KEPT_TEXT]: _without_bodies(member, depth + 1)
             for name, member in value.items()

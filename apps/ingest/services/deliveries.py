@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from uuid import UUID
 
 import msgspec
 from django.db import connection
@@ -22,19 +20,19 @@ def keep_rejected(source_id: int, batch_id: int, what: str, rejected: list[Rejec
     One that is kept already, because its delivery is retried, only gets the newer time and place; fixed or discarded,
     it stays so.
     """
-    rows: dict[UUID, dict[str, object]] = {}
+    once: dict[str, _Kept] = {}
     for one in rejected:
-        row = _kept_row(one)
-        rows.setdefault(_digest(source_id, what, row, one.position), row | {"position": one.position})
+        kept = _kept(source_id, what, one)
+        once.setdefault(kept.digest, kept)
+    rows = list(once.values())
     if not rows:
         return
-    ordered = [{"digest": str(digest)} | row for digest, row in rows.items()]
     # Two deliveries of one source in turn: they may hold the same records in different orders.
     Source.objects.select_for_update(no_key=True).get(pk=source_id)
     with connection.cursor() as cursor:
-        for start in range(0, len(ordered), _KEPT_TOGETHER):
+        for start in range(0, len(rows), _KEPT_TOGETHER):
             # As one JSON text: psycopg writes an array element by element.
-            text = msgspec.json.encode(ordered[start : start + _KEPT_TOGETHER]).decode()
+            text = msgspec.json.encode(rows[start : start + _KEPT_TOGETHER]).decode()
             cursor.execute(_KEEP, [source_id, batch_id, now, what, Reject.State.OPEN.value, text])
 
 
@@ -51,25 +49,30 @@ WHERE ingest_reject.received_at <= excluded.received_at
 """
 
 
-def _kept_row(rejected: Rejected) -> dict[str, object]:
-    first = rejected.problems[0]
-    return {
-        "code": first.code,
-        "field": _storable(first.field[:200]),
-        "message": told(rejected),
-        "payload": rejected.payload,
-    }
+class _Kept(msgspec.Struct, gc=False):
+    """The part of a row that differs from one rejected record to the next."""
+
+    digest: str
+    position: int
+    code: str
+    field: str
+    message: str
+    payload: str
 
 
-def _digest(source_id: int, what: str, row: Mapping[str, object], position: int) -> UUID:
-    """Where nothing of a record could be kept, its place and what was said of it stand for it."""
-    parts = [source_id, what, row["code"], row["payload"]]
-    if row["payload"] in ("", "{}"):
-        parts += [position, row["message"]]
-    return UUID(bytes=identity128(*parts))
+def _kept(source_id: int, what: str, rejected: Rejected) -> _Kept:
+    """Where nothing of a record could be kept, its place and what was said of it stand for it in the digest."""
+    first, message = rejected.problems[0], told(rejected)
+    parts: tuple[object, ...] = (source_id, what, first.code, rejected.payload)
+    if rejected.payload in ("", "{}"):
+        parts += (rejected.position, message)
+    digest = identity128(*parts).hex()
+    return _Kept(digest, rejected.position, first.code, _storable(first.field[:200]), message, rejected.payload)
 
 
 def _storable(text: str) -> str:
+    if text.isascii() and "\x00" not in text:
+        return text
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
