@@ -119,7 +119,7 @@ def _without_bodies(value: Any, depth: int) -> Any:
         return None
     if isinstance(value, dict):
         return {
-            str(name)[:KEPT_TEXT]: _without_bodies(member, depth + 1)
+            str(name)[:KEPT_TEXT]: None if member is None else _without_bodies(member, depth + 1)
             for name, member in value.items()
             if str(name).lower() not in BODIES
         }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from uuid import UUID
 
+import msgspec
 from django.db import connection, transaction
 
 from apps.core.time import to_micros
@@ -18,16 +18,17 @@ from apps.ingest.services.deliveries import count_delivery, keep_rejected
 from apps.ingest.writer import name_tasks
 
 KIND = "outcomes"
-_COLUMNS = (
-    ("task_key", "bigint"),
-    ("digest", "uuid"),
-    ("decided_at", "timestamptz"),
-    ("accepted", "boolean"),
-    ("reworked", "boolean"),
-    ("score", "double precision"),
-    ("review_minutes", "numeric"),
-    ("evaluator", "text"),
-)
+_STORED_TOGETHER = 5_000
+_STORE = """
+INSERT INTO ingest_outcome
+    (task_key, digest, decided_at, received_at, accepted, reworked, score, review_minutes, evaluator)
+SELECT task_key, encode(decode(digest, 'base64'), 'hex')::uuid, decided_at, %s,
+    accepted, reworked, score, review_minutes, evaluator
+FROM json_to_recordset(%s::json)
+    AS new (task_key bigint, digest text, decided_at timestamptz, accepted boolean, reworked boolean,
+        score double precision, review_minutes numeric, evaluator text)
+ON CONFLICT (digest) DO NOTHING RETURNING digest
+"""
 
 
 def ingest_outcomes(
@@ -64,18 +65,13 @@ def _store(decided: list[Decided], now: datetime) -> set[int]:
         return set()
     name_tasks({one.task_key: one.task_id for one in decided})
     rows = [once[digest] for digest in sorted(once)]
-    columns = [
-        [UUID(bytes=one.digest) if name == "digest" else getattr(one, name) for one in rows] for name, _ in _COLUMNS
-    ]
-    names = ", ".join(name for name, _ in _COLUMNS)
-    arrays = ", ".join(f"%s::{kind}[]" for _, kind in _COLUMNS)
+    new: set[int] = set()
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO ingest_outcome ({names}, received_at) SELECT {names}, %s FROM unnest({arrays}) "
-            f"WITH ORDINALITY AS new ({names}, place) ORDER BY place ON CONFLICT (digest) DO NOTHING RETURNING digest",
-            [now, *columns],
-        )
-        return {once[digest.bytes].position for (digest,) in cursor.fetchall()}
+        for start in range(0, len(rows), _STORED_TOGETHER):
+            # As one JSON text, in which a digest is base64: psycopg writes an array element by element.
+            cursor.execute(_STORE, [now, msgspec.json.encode(rows[start : start + _STORED_TOGETHER]).decode()])
+            new.update(once[digest.bytes].position for (digest,) in cursor.fetchall())
+    return new
 
 
 def _results(decided: list[Decided], new: set[int], rejected: list[Rejected]) -> list[RecordAnswer]:
