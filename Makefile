@@ -9,9 +9,10 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(plotly|_plotly_utils|tests?)/'
 DEMO ?= 1
 TESTS ?=
+SCREENS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-serving lint bench clean
+.PHONY: help run demo test test-serving lint bench screens clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +35,9 @@ lint: $(VENV)/dev ## Check style, types, import contracts and templates
 
 bench: $(VENV)/test ## Measure the promised ratios of speed; takes some minutes
 	@$(BIN)/python -m pytest tests/bench -s $(TESTS)
+
+screens: $(VENV)/e2e ## Take the pictures in docs/screens of a fresh demo; needs Debian's chromium
+	@$(BIN)/python -m tests.e2e.screens $(SCREENS)
 
 clean: ## Remove what can be made again: caches and .venv, never var/
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .cache build dist *.egg-info
@@ -58,6 +62,11 @@ $(VENV)/test: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@$(INSTALL) --editable '.[test]'
 	@$(COMPILE) $(VENV)/lib
 	@touch $@ $(VENV)/runtime
+
+$(VENV)/e2e: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing the packages that looking with a browser needs ..."
+	@$(INSTALL) --editable '.[test,e2e]'
+	@touch $@ $(VENV)/test $(VENV)/runtime
 
 $(VENV)/dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing the packages that linting needs ..."

@@ -76,6 +76,22 @@
     window.htmx.ajax("GET", window.location.href, { target: "#panel", swap: "outerHTML" });
   }, 5000);
 
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", markTheme);
-  else markTheme();
+  // On narrow screens the pages are a row that scrolls: begin where this page is.
+  function showCurrentPage() {
+    const current = document.querySelector("#site-nav [aria-current=page]");
+    const row = document.getElementById("site-nav");
+    if (!current || row.scrollWidth <= row.clientWidth) return;
+    const place = current.getBoundingClientRect();
+    const seen = row.getBoundingClientRect();
+    row.scrollLeft += place.left - seen.left - (seen.width - place.width) / 2;
+  }
+
+  function begin() {
+    markTheme();
+    showCurrentPage();
+  }
+
+  document.addEventListener("htmx:afterSettle", showCurrentPage);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
+  else begin();
 })();

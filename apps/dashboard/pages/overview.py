@@ -253,7 +253,8 @@ def _answer(state: PageState, sums: _Sums) -> str:
     sentence = f"{money_words(cost.amount, cost.currency, at_least=cost.partial)} spent"
     change = relative(cost.amount, sums.cost_before.amount) if sums.cost_before else None
     if change is not None and change.ratio is not None:
-        sentence += f", {moved(change.ratio)} on {state.period.before_name}"
+        before = state.period.before_name
+        sentence += f", {moved(change.ratio)} on {before}" if change.ratio else f", as much as in {before}"
     idle = cost.components[Component.IDLE]
     if isinstance(idle, Decimal) and cost.amount > 0 and idle > 0:
         sentence += f"; {words.share(float(idle / cost.amount))} of it paid for idle GPUs"

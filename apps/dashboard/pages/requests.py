@@ -129,7 +129,8 @@ def _attempts(state: PageState, task_key: int) -> list[RequestView]:
     if not hours or hours[-1] + HOUR >= last_day.start:
         spans.append(last_day)
     found = {view.place: view for span in spans for view in ingest.task_requests(task_key=task_key, window=span)}
-    return sorted(found.values(), key=lambda view: (view.started, view.ended or view.started, view.place.identity))
+    # By their end, as the fold has it: a fallback that succeeds carries the start of the call's first attempt.
+    return sorted(found.values(), key=lambda view: (view.ended or view.started, view.started, view.place.identity))
 
 
 def _row(state: PageState, owners: LabelOwners, view: RequestView, offset: timedelta | None = None) -> AttemptRow:
