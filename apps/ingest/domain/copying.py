@@ -15,6 +15,7 @@ from apps.ingest.domain.records import KEYS, Ints, Mask, Records
 HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 TRAILER = b"\xff\xff"
 _POSTGRES_EPOCH_US = 946_684_800_000_000
+_BLOCK_ROWS = 1024
 _TIMES = ("started", "ended", "first_token")
 _INT4 = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
 _INT2 = ("http_status", "attempt", "step", "status", "operation", "traffic", "token_source", "finish")
@@ -65,25 +66,30 @@ def copy_rows(records: Records, label_ids: Ints, batch_id: int) -> Iterator[byte
     yield HEADER
     for start, end in zip([0, *edges.tolist()], [*edges.tolist(), len(pattern)], strict=True):
         if end > start:
-            yield _group(columns, int(pattern[start]), start, end)
+            yield from _group(columns, int(pattern[start]), start, end)
     yield TRAILER
 
 
-def _group(columns: list[_Column], pattern: int, start: int, end: int) -> bytes:
+def _group(columns: list[_Column], pattern: int, start: int, end: int) -> Iterator[bytes]:
+    """Rows with the same nulls: all that is equal in them at once, then the values by column while they are in the
+    cache.
+    """
+    given = [column for place, column in enumerate(columns) if not pattern >> place & 1]
+    lengths = {column.name: np.dtype(column.kind).itemsize for column in given}
     layout: list[tuple[str, str]] = [("fields", ">i2")]
-    for place, column in enumerate(columns):
+    for column in columns:
         layout.append((f"{column.name}_length", ">i4"))
-        if not pattern >> place & 1:
+        if column.name in lengths:
             layout.append((column.name, column.kind))
-    rows = np.empty(end - start, dtype=layout)
-    rows["fields"] = len(columns)
-    for place, column in enumerate(columns):
-        if pattern >> place & 1:
-            rows[f"{column.name}_length"] = -1
-        else:
-            rows[f"{column.name}_length"] = np.dtype(column.kind).itemsize
-            rows[column.name] = column.values[start:end]
-    return rows.tobytes()
+    blank = np.zeros(1, dtype=layout)
+    blank["fields"] = len(columns)
+    for column in columns:
+        blank[f"{column.name}_length"] = lengths.get(column.name, -1)
+    for at in range(start, end, _BLOCK_ROWS):
+        rows = np.repeat(blank, min(_BLOCK_ROWS, end - at))
+        for column in given:
+            rows[column.name] = column.values[at : at + len(rows)]
+        yield rows.tobytes()
 
 
 def _columns(records: Records, label_ids: Ints, batch_id: int) -> list[_Column]:
