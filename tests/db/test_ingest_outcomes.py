@@ -169,3 +169,12 @@ def test_the_same_rejected_outcome_is_kept_once() -> None:
     for _ in range(2):
         assert send(outcome(review_minutes=-1), outcome(review_minutes=-2)).rejected == 2
     assert models.Reject.objects.count() == 2
+
+
+def test_many_rejected_records_take_few_statements(django_assert_max_num_queries: Any) -> None:
+    source = SourceRef(name="gateway", kind="native", scope="ifm_test")
+    body = "\n".join(json.dumps({"id": f"r{i}", "sttus": "ok"}) for i in range(2_500)).encode()
+    with django_assert_max_num_queries(20):
+        assert ingest_requests(source=source, stream=body, now=NOW).rejected == 2_500
+    assert models.Reject.objects.count() == 2_500
+    assert "did you mean 'status'?" in models.Reject.objects.order_by("id")[2_499].message
