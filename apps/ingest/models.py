@@ -189,6 +189,7 @@ class EngineMinute(models.Model):
     busy_seconds = models.FloatField(help_text="Covered seconds in which something ran or a token counter moved.")
     resets = models.SmallIntegerField(default=0)
     restarted_at = models.DateTimeField(null=True, help_text="Start of the engine's new process, if it restarted.")
+    first_scrape_at = models.DateTimeField(null=True, help_text="Of the minute's good scrapes.")
     gauges = models.JSONField(help_text="name -> {last, max, mean}: running, waiting, kv_usage, ...")
     counters = models.JSONField(help_text="name -> increase: prompt_tokens, generation_tokens, preemptions, ...")
     histograms = models.JSONField(help_text="name -> {bounds, counts, sum, count}: increases, engine's own buckets.")

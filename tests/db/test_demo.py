@@ -19,6 +19,7 @@ import requests
 from django.core.management import CommandError, call_command
 from pytest_django.live_server_helper import LiveServer
 
+from apps.api.views.base import Endpoint
 from apps.config.recording import demo as demo_module
 from apps.config.recording import schedule as schedule_module
 from apps.config.recording.demo import Demo, api_key, ensure_targets, prepare, source_of
@@ -210,7 +211,7 @@ def test_live_goes_on_through_the_api_and_the_scraper(
     gateway = Gateway(live_server.url, api_key(demo), session)
     # A later copy, seen from its end.
     later = [start for start in schedule.starts(state.until + 2 * DAY_SECONDS) if start > state.until][0]
-    monkeypatch.setattr("django.utils.timezone.now", lambda: datetime.fromtimestamp(later + 300, UTC))
+    monkeypatch.setattr(Endpoint, "now", lambda self: datetime.fromtimestamp(later + schedule.length + 300, UTC))
     assert post_due(schedule, later, later + schedule.length, gateway) > REQUESTS
     assert Request.objects.count() == laid + REQUESTS
     assert post_due(schedule, later, later + schedule.length, gateway) > REQUESTS

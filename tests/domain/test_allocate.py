@@ -220,6 +220,19 @@ def test_a_price_that_changes_at_a_quarter_past_splits_the_hour() -> None:
     ]
 
 
+def test_a_price_change_weighs_the_part_since_the_replica_was_first_seen() -> None:
+    # first seen at 12 past, the price changed at 45 past: 33 minutes at 2, 15 at 6
+    change = HOUR + timedelta(minutes=45)
+    prices = book(price("2.00", until=change, number=1), price("6.00", since=change, number=2))
+    seen = replica_hour(idle=48 * 60 * SECOND, evidence=HOUR + timedelta(minutes=12))
+    lines = allocate_replica_hour(seen, [], holding(), prices)
+    assert [line.amount for line in lines] == [Decimal("1.100000"), Decimal("1.500000")]
+    # seen before: the first sign in this hour does not matter
+    whole = replica_hour(idle=3600 * SECOND, evidence=HOUR + timedelta(minutes=12))
+    lines = allocate_replica_hour(whole, [], holding(), prices)
+    assert [line.amount for line in lines] == [Decimal("1.500000"), Decimal("1.500000")]
+
+
 def test_a_price_change_weighs_only_the_part_in_which_gpus_were_held() -> None:
     # held for the last 40 minutes, the price changed 10 minutes into them: a quarter at 2, the rest at 6
     change = HOUR + timedelta(minutes=30)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.config.recording.layout import NoRecording, Recording, open_recording
+from apps.config.recording.page_text import shifted
 from apps.config.recording.rhythm import WEEK_SECONDS, copy_starts
 from apps.config.recording.schedule import ANCHOR_LEAD_SECONDS, Schedule
 from apps.config.recording.state import DemoState, load_state
@@ -57,6 +58,22 @@ def test_days_are_busier_than_nights_and_weekends() -> None:
 
 def times(payload: dict[str, Any]) -> list[float]:
     return [payload["startTime"], payload["completionStartTime"], payload["endTime"]]
+
+
+def test_a_shifted_page_began_later_and_counts_the_same() -> None:
+    page = (
+        b"# TYPE process_start_time_seconds gauge\n"
+        b"process_start_time_seconds 1.5e+09\n"
+        b'vllm:prompt_tokens_total{model_name="a b"} 5.0\n'
+        b'vllm:prompt_tokens_created{model_name="a b"} 1500000001.5\n'
+    )
+    assert shifted(page, 100) == (
+        b"# TYPE process_start_time_seconds gauge\n"
+        b"process_start_time_seconds 1500000100.0\n"
+        b'vllm:prompt_tokens_total{model_name="a b"} 5.0\n'
+        b'vllm:prompt_tokens_created{model_name="a b"} 1500000101.5\n'
+    )
+    assert shifted(page, 0) is page
 
 
 def test_a_shifted_payload_differs_in_times_and_ids_only(recording: Recording) -> None:

@@ -144,6 +144,23 @@ def test_a_restart_in_a_gap_is_down_then_loading() -> None:
     assert laid.spans == [Span("down", NOON, born), Span("load", born, NOON + timedelta(seconds=100))]
 
 
+def test_a_long_gap_in_which_nobody_asked_says_nothing_even_if_the_engine_restarted() -> None:
+    reborn = sample(3, start=NOON.timestamp() + 40)
+    assert lay(at(0, sample(5)), [at(600, reborn)]).spans != []
+    assert lay(at(0, sample(5)), [at(601, reborn)]).spans == []
+    assert lay(at(0, sample(5)), [at(601, reborn)], failed_since_base=True).spans == [
+        Span("down", NOON, NOON + timedelta(seconds=40)),
+        Span("load", NOON + timedelta(seconds=40), NOON + timedelta(seconds=601)),
+    ]
+
+
+def test_a_minute_knows_its_first_scrape() -> None:
+    laid = lay(None, [at(7, sample(5)), at(22, sample(9))])
+    assert laid.minutes[NOON].first_scrape_at == NOON + timedelta(seconds=7)
+    again = lay(laid.last, [at(37, sample(12))], minutes=laid.minutes)
+    assert again.minutes[NOON].first_scrape_at == NOON + timedelta(seconds=7)
+
+
 def test_the_same_process_was_down_only_if_it_was_asked_and_did_nothing() -> None:
     still, worked = sample(5), sample(6)
     down = [Span("down", NOON, NOON + timedelta(seconds=100))]

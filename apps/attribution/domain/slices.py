@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 
@@ -78,7 +78,7 @@ def _rates(row: ReplicaHourRow, holding: Holding | None, book: PriceBook) -> lis
         return [(1, Rate(None, None, None, f"replica {row.replica_id} is not in the catalog"))]
     if holding.gpus is None:
         return [(1, Rate(None, None, None, f"replica {holding.slug} belongs to no deployment"))]
-    spans = book.gpu_hour_spans(holding.gpu_type_id, _held(row.hour, holding))
+    spans = book.gpu_hour_spans(holding.gpu_type_id, _held(row, holding))
     return [(span.length // _MICROSECOND, _rate(holding.gpus, price)) for span, price in spans]
 
 
@@ -91,9 +91,13 @@ def _rate(gpus: Decimal, price: PriceAt | Unknown) -> Rate:
     return Rate(gpus, None, None, price.reason)
 
 
-def _held(hour: datetime, holding: Holding) -> Window:
-    """The part of the hour in which the catalog says that GPUs were held; the whole hour where it says nothing."""
-    whole = Window.hour(hour)
+def _held(row: ReplicaHourRow, holding: Holding) -> Window:
+    """The part of the hour in which GPUs were held: by the catalog, or from the first evidence, which is in the hour
+    when no more is held than since then. The whole hour where neither says anything.
+    """
+    whole = Window.hour(row.hour)
     start = max(whole.start, holding.held_from or whole.start)
     end = min(whole.end, holding.held_until or whole.end)
+    if holding.held_from is None and row.evidence is not None and row.held_us * _MICROSECOND <= end - row.evidence:
+        start = row.evidence
     return Window(start, end) if start < end else whole

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -14,6 +15,8 @@ _IDLE_NAMES = (
     "vllm:num_requests_waiting_by_reason",
     "vllm:kv_cache_usage_perc",
 )
+_STARTS = re.compile(rb"^(process_start_time_seconds|[^#\s{]+_created)((?:\{.*\})? )([0-9.e+]+)$", re.MULTILINE)
+"""Lines whose value is a moment: when the process and its series began."""
 _GROWING_TYPES = ("counter", "histogram", "summary")
 
 
@@ -78,6 +81,15 @@ class PageText:
                 if head not in self._growing:
                     out.append(f"{head} {life.ahead * (value - first._growing.get(head, 0.0))!r}")
         return ("\n".join(out) + "\n").encode()
+
+
+def shifted(page: bytes, seconds: int) -> bytes:
+    """The page as it would have been so many seconds later: the moments on it moved, everything else as it was."""
+
+    def moved(line: re.Match[bytes]) -> bytes:
+        return line[1] + line[2] + repr(float(line[3]) + seconds).encode()
+
+    return _STARTS.sub(moved, page) if seconds else page
 
 
 def _role(family: str, kind: str) -> _Role:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from apps.config.recording.fill import Say, chunked
 from apps.config.recording.layout import Recording, open_recording
+from apps.config.recording.page_text import shifted
 from apps.ingest import selectors, services
 
 
@@ -64,6 +65,7 @@ class Player:
             for at, page in pages:
                 if since < at <= until:
                     moment = datetime.fromtimestamp(at + self.shift, UTC)
+                    page = shifted(page, self.shift)
                     yield services.store_scrape(target_id=self.targets[replica], page=page, at=moment).stored
 
 

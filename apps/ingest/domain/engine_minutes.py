@@ -18,6 +18,9 @@ SCRAPE_INTERVAL = timedelta(seconds=15)
 GAP = 2.5 * SCRAPE_INTERVAL
 """Two good scrapes further apart than this have a gap between them, which nothing is known to cover."""
 
+UNASKED = timedelta(minutes=10)
+"""For so long an engine that restarts counts as down and loading although no scrape is known to have failed."""
+
 _START_TOLERANCE_SECONDS = 1.0
 _WORK = ("prompt_tokens", "generation_tokens")
 
@@ -53,6 +56,7 @@ class Minute:
     busy_seconds: float = 0.0
     resets: int = 0
     restarted_at: datetime | None = None
+    first_scrape_at: datetime | None = None
     gauges: dict[str, GaugeFold] = field(default_factory=dict)
     counters: dict[str, float] = field(default_factory=dict)
     histograms: dict[str, BucketCounts] = field(default_factory=dict)
@@ -96,6 +100,8 @@ def lay(
         if laid.last is not None and scrape.at <= laid.last.at:
             continue
         minute = laid.minutes.setdefault(minute_floor(scrape.at), Minute())
+        if minute.first_scrape_at is None:
+            minute.first_scrape_at = scrape.at
         _add_gauges(minute, scrape.sample)
         if laid.last is not None:
             difference = difference_between(laid.last, scrape)
@@ -162,10 +168,13 @@ def spans_of_gap(last_good: datetime, next_good: datetime, difference: Differenc
     """Where the target was down and loading between two good scrapes that are further apart than GAP.
 
     A restart: down until the new process began, loading from then on. The same process: down only if it was asked and
-    did not answer, and did no work; when nobody asked, the gap says nothing about the engine.
+    did not answer, and did no work. When nobody asked, the gap says nothing about the engine; but a short one that ends
+    in a restart (a recording leaves failed scrapes out) is the restart's.
     """
     started = difference.restarted_at
     if started is not None:
+        if not failed and next_good - last_good > UNASKED:
+            return []
         spans: list[Span] = []
         began = max(started, last_good)
         if began > last_good:

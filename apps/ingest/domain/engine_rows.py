@@ -18,6 +18,7 @@ def minute_to_row(minute: Minute) -> tuple[Any, ...]:
         minute.busy_seconds,
         minute.resets,
         minute.restarted_at,
+        minute.first_scrape_at,
         {
             name: {"last": short(gauge.last), "max": short(gauge.max), "mean": short(gauge.mean)}
             for name, gauge in minute.gauges.items()
@@ -36,7 +37,8 @@ def minute_to_row(minute: Minute) -> tuple[Any, ...]:
 
 
 def minute_from_row(row: tuple[Any, ...]) -> Minute:
-    model, scrapes, failed, covered, busy, resets, restarted_at, gauges, counters, histograms = row
+    model, scrapes, failed, covered, busy, resets, restarted_at, first_scrape_at, *columns = row
+    gauges, counters, histograms = columns
     return Minute(
         model=model,
         scrapes=scrapes,
@@ -45,6 +47,7 @@ def minute_from_row(row: tuple[Any, ...]) -> Minute:
         busy_seconds=busy,
         resets=resets,
         restarted_at=restarted_at,
+        first_scrape_at=first_scrape_at,
         gauges={name: GaugeFold(gauge["last"], gauge["max"], gauge["mean"]) for name, gauge in gauges.items()},
         counters=dict(counters),
         histograms={

@@ -40,6 +40,7 @@ class EngineMinuteRow:
     busy_seconds: float
     resets: int
     restarted_at: datetime | None
+    first_scrape_at: datetime | None
     gauges: dict[str, Gauge]
     counters: dict[str, float]
     histograms: dict[str, EngineHistogram]
@@ -74,7 +75,7 @@ class TargetRow:
 
 _MINUTES = """
 SELECT m.minute, m.target_id, t.name, m.model, m.scrapes, m.failed_scrapes, m.covered_seconds, m.busy_seconds, m.resets,
-    m.restarted_at, m.gauges, m.counters, m.histograms
+    m.restarted_at, m.first_scrape_at, m.gauges, m.counters, m.histograms
 FROM ingest_engineminute m JOIN ingest_target t ON t.id = m.target_id
 WHERE m.minute >= %s AND m.minute < %s AND (%s::text[] IS NULL OR t.name = ANY(%s::text[]))
 ORDER BY m.minute, t.name
@@ -90,7 +91,7 @@ def engine_minutes(window: Window, targets: Collection[str] | None = None) -> li
 
 
 def _minute(row: tuple[Any, ...]) -> EngineMinuteRow:
-    minute, target_id, target, model, scrapes, failed, covered, busy, resets, restarted_at, *columns = row
+    minute, target_id, target, model, scrapes, failed, covered, busy, resets, restarted_at, first, *columns = row
     gauges, counters, histograms = (
         msgspec.json.decode(value) if isinstance(value, str) else value for value in columns
     )
@@ -105,6 +106,7 @@ def _minute(row: tuple[Any, ...]) -> EngineMinuteRow:
         busy_seconds=busy,
         resets=resets,
         restarted_at=restarted_at,
+        first_scrape_at=first,
         gauges={name: Gauge(**gauge) for name, gauge in gauges.items()},
         counters=counters,
         histograms={

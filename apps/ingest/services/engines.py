@@ -29,19 +29,20 @@ MISSING_FOR = 10 * GAP
 _SCRAPE_LOCK = 0x1F_5C4A9E
 _MINUTE_COLUMNS = (
     "minute, target_id, model, scrapes, failed_scrapes, covered_seconds, busy_seconds, resets, restarted_at, "
-    "gauges, counters, histograms"
+    "first_scrape_at, gauges, counters, histograms"
 )
 _ON_CONFLICT = """
 ON CONFLICT (minute, target_id) DO UPDATE SET model = EXCLUDED.model, scrapes = EXCLUDED.scrapes,
     failed_scrapes = EXCLUDED.failed_scrapes, covered_seconds = EXCLUDED.covered_seconds,
     busy_seconds = EXCLUDED.busy_seconds, resets = EXCLUDED.resets, restarted_at = EXCLUDED.restarted_at,
-    gauges = EXCLUDED.gauges, counters = EXCLUDED.counters, histograms = EXCLUDED.histograms
+    first_scrape_at = EXCLUDED.first_scrape_at, gauges = EXCLUDED.gauges, counters = EXCLUDED.counters,
+    histograms = EXCLUDED.histograms
 """
 _COPY_FROM_ROWS = 200
 """From so many minutes on, a COPY is worth its temporary table."""
 _SELECT_MINUTES = """
 SELECT minute, model, scrapes, failed_scrapes, covered_seconds, busy_seconds, resets, restarted_at,
-    gauges, counters, histograms
+    first_scrape_at, gauges, counters, histograms
 FROM ingest_engineminute WHERE target_id = %s AND minute >= %s AND minute <= %s
 """
 

@@ -21,6 +21,8 @@ class Minute(Protocol):
     @property
     def minute(self) -> datetime: ...
     @property
+    def first_scrape_at(self) -> datetime | None: ...
+    @property
     def scrapes(self) -> int: ...
     @property
     def covered_seconds(self) -> float: ...
@@ -48,7 +50,7 @@ class Engine:
     preemptions: int | None
     kv_usage_max: float | None
     first_us: int | None
-    """First minute with a good scrape."""
+    """First good scrape."""
 
 
 def engine_of(minutes: Sequence[Minute]) -> Engine:
@@ -68,5 +70,5 @@ def engine_of(minutes: Sequence[Minute]) -> Engine:
         cached_prompt_tokens=total("cached_prompt_tokens"),
         preemptions=total("preemptions"),
         kv_usage_max=max((m.gauges["kv_usage"].max for m in minutes if "kv_usage" in m.gauges), default=None),
-        first_us=min((to_micros(minute.minute) for minute in minutes if minute.scrapes), default=None),
+        first_us=min((to_micros(m.first_scrape_at) for m in minutes if m.first_scrape_at), default=None),
     )

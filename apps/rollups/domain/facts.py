@@ -52,6 +52,8 @@ class ReplicaHourRow:
     restarts: int
     preemptions: int | None
     kv_usage_max: float | None
+    evidence: datetime | None = None
+    """First sign in this hour that the replica was there."""
 
 
 @dataclass(frozen=True, slots=True)
