@@ -21,6 +21,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from apps.ingest import models
+from apps.ingest.domain.identity import key64
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -131,3 +132,11 @@ def test_two_runs_at_once_of_the_same_records_store_each_once(tmp_path: Path, em
     source = models.Source.objects.get()
     assert (source.records, source.duplicates) == (n, n)
     assert sum(models.ArrivalHour.objects.values_list("records", flat=True)) == n
+
+
+def test_a_file_of_outcomes_is_known_as_such(tmp_path: Path, db: None, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "outcomes.ndjson.gz"
+    lines = b'{"task_id": "t-1", "accepted": true, "decided_at": 1796023974.5}\n'
+    path.write_bytes(gzip.compress(lines))
+    call_command("ingest", str(path))
+    assert [(one.task_key, one.accepted) for one in models.Outcome.objects.all()] == [(key64("t-1"), True)]

@@ -16,6 +16,7 @@ from apps.ingest.services.partitions import maintain_partitions
 from apps.ingest.services.rejects import discard_reject, edit_and_resubmit, resubmit_reject
 from apps.ingest.services.requests import REQUEST_KINDS, ingest_requests
 from apps.ingest.services.sources import mark_recording
+from apps.ingest.sources.registry import holds_outcomes
 
 __all__ = [
     "REQUEST_KINDS",
@@ -27,6 +28,7 @@ __all__ = [
     "discard_reject",
     "edit_and_resubmit",
     "ensure_target",
+    "holds_outcomes",
     "ingest_outcomes",
     "ingest_requests",
     "maintain_partitions",

@@ -15,6 +15,15 @@ _LITELLM_MARKS = re.compile(
 _NATIVE_MARKS = re.compile(rb'"(started_at|ended_at|call_id|http_status|input_tokens|first_token_at)"\s*:')
 
 
+_OUTCOME_MARKS = re.compile(rb'"(accepted|decided_at)"\s*:')
+
+
+def holds_outcomes(head: bytes) -> bool:
+    """Whether a body is of outcomes rather than requests, by the fields near its start."""
+    requests = _LITELLM_MARKS.search(head) or _NATIVE_MARKS.search(head)
+    return _OUTCOME_MARKS.search(head) is not None and requests is None
+
+
 def sniffed_kind(head: bytes) -> str:
     """Which source wrote a body, by the fields near its start. Our own format when nothing tells."""
     theirs = _LITELLM_MARKS.search(head)

@@ -6,8 +6,9 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,11 +16,19 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.core.errors import InvalidInput
 from apps.ingest.domain.bodies import blocks_of, decompressed, sniffed_encoding
-from apps.ingest.services import REQUEST_KINDS, BatchAnswer, SourceRef, ingest_outcomes, ingest_requests
+from apps.ingest.services import (
+    REQUEST_KINDS,
+    BatchAnswer,
+    SourceRef,
+    holds_outcomes,
+    ingest_outcomes,
+    ingest_requests,
+)
 
 FORMATS = ("auto", *REQUEST_KINDS, "outcomes")
 SHOWN_PROBLEMS = 20
 WIDTH = 28
+_SNIFFED_BYTES = 64 << 10
 
 
 class Command(BaseCommand):
@@ -50,8 +59,10 @@ class Command(BaseCommand):
                 size = 0 if name == "-" else Path(name).stat().st_size
                 bar = _Bar(self.stderr, name, size)
                 blocks = _plain(bar.counted(blocks_of(file)))
+                if kind == "auto":
+                    kind, blocks = _told_outcomes(blocks)
                 if kind == "outcomes":
-                    answer = ingest_outcomes(source=source, body=blocks, now=now)
+                    answer = ingest_outcomes(source=replace(source, kind="outcomes"), body=blocks, now=now)
                 else:
                     answer = ingest_requests(
                         source=source, stream=blocks, now=now, answers="rejected", progress=bar.show
@@ -82,6 +93,12 @@ def _plain(blocks: Iterator[bytes]) -> Iterator[bytes]:
         yield from blocks
 
     return decompressed(again(), sniffed_encoding(first))
+
+
+def _told_outcomes(blocks: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
+    """ "outcomes" if the first block holds them, else "auto"; and all the blocks."""
+    first = next(blocks, b"")
+    return "outcomes" if holds_outcomes(first[:_SNIFFED_BYTES]) else "auto", chain([first], blocks)
 
 
 @dataclass(slots=True)
