@@ -389,11 +389,12 @@ def test_a_database_that_goes_away_while_storing_is_503_and_the_same_body_is_goo
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
     secret, body = key("ingest"), ndjson(record("a"), record("b"))
+    before = Request.objects.count()  # No flush empties the log: Django does not manage its table.
     with monkeypatch.context() as patched:
         patched.setattr("apps.ingest.writer.Writer.write", cut)
         response = post(REQUESTS, body, secret)
     assert_problem(response, 503)
     assert response["Retry-After"] == "5"
     connection.close()
-    assert Request.objects.count() == 0
+    assert Request.objects.count() == before
     assert counts(post(REQUESTS, body, secret).json()) == (2, 0, 0)
