@@ -161,3 +161,8 @@ def test_in_bulk_as_one_by_one(recorded: Window) -> None:
             assert one.histograms.keys() == other.histograms.keys()
             for name in one.gauges:
                 assert one.gauges[name].mean == pytest.approx(other.gauges[name].mean)
+
+
+def test_the_first_scrape_keeps_its_moment(recorded: Window) -> None:
+    first = selectors.engine_minutes(recorded)[0]
+    assert first.first_scrape_at == datetime.fromtimestamp(1796023968, UTC)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from apps.attribution.domain.allocate import (
     NEGATIVE_IDLE,
     NO_REPLICA,
+    NO_TIMES,
     NOBODY_TO_CHARGE,
     allocate_hour,
     allocate_replica_hour,
@@ -208,6 +209,16 @@ def test_input_without_its_cached_part_is_not_clamped_to_nothing() -> None:
     assert amounts(lines) == {(C.SHARED, 1): money("0.500000"), (C.SHARED, 2): money("0.500000")}
 
 
+def test_answers_without_times_on_an_engine_that_nobody_saw_cost_an_unknown_amount_not_nothing() -> None:
+    row = replica_hour(tier=Tier.WEIGHTED_TOKENS)
+    answered, refused = usage(1, input_tokens=500), usage(2, status_group=StatusGroup.REJECTED)
+    lines = allocate_replica_hour(row, [answered, refused], holding(), book(price("2.00")))
+    assert [(line.component, line.team_id, line.amount, line.reason) for line in lines] == [
+        (C.IDLE, OWNER, money("2.000000"), ""),
+        (C.SHARED, 1, None, NO_TIMES),
+    ]
+
+
 def test_a_price_that_changes_at_a_quarter_past_splits_the_hour() -> None:
     change = HOUR + timedelta(minutes=15)
     prices = book(price("2.00", until=change, number=1), price("6.00", since=change, number=2))
@@ -370,7 +381,7 @@ def test_the_lines_of_a_replica_hour_add_up_to_it_exactly(hour: Any) -> None:
     facts_, held, prices_ = hour
     lines = allocate_hour(*hour)
     for row in facts_.replicas:
-        mine = [line for line in lines if line.replica_id == row.replica_id]
+        mine = [line for line in lines if line.replica_id == row.replica_id and line.reason != NO_TIMES]
         gpus = Fraction(held[row.replica_id].gpus)
         assert sum(line.seconds for line in mine) * SECOND == row.held_us
         by_price = {p: list(g) for p, g in groupby(mine, key=lambda line: line.price_id)}

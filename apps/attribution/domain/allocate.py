@@ -29,6 +29,7 @@ from apps.rollups.domain.facts import HourFacts, ReplicaHourRow, UsageFact
 
 NOBODY_TO_CHARGE = "busy, but no request is known that could be charged"
 NEGATIVE_IDLE = "more time used than held: check when the replica held its GPUs"
+NO_TIMES = "neither the requests nor the engine say how long this took"
 NO_REPLICA = "the requests name no replica: what served them is not known"
 
 
@@ -86,11 +87,15 @@ def allocate_replica_hour(
         raise ValueError(f"replica {row.replica_id} at {row.hour}: held is not load + busy + idle + down")
     sharing = sharing_of(usage, row.tier, token_weights)
     tree = _busy_tree(row, sharing)
-    return [
+    lines = [
         line
         for part in slices_of(row, holding, book)
         for line in _slice_lines(row.replica_id, holding, part, tree, sharing.tier)
     ]
+    if row.busy_us == 0 and row.tier != Tier.SHARED_TIME:
+        # The time itself stays with the owner, as idle: nobody can say how much of it was work.
+        lines.extend(_work_without_cost(row.replica_id, usage, holding, NO_TIMES))
+    return lines
 
 
 def _busy_tree(row: ReplicaHourRow, sharing: Sharing) -> Branch:
@@ -191,6 +196,12 @@ def _without_replica_hour(replica_id: int, usage: Sequence[UsageFact], holding: 
     """Work that was done, but on nothing that is known to have held GPUs: its cost is not known, which is not zero."""
     name = holding.slug if holding else f"replica {replica_id}"
     reason = f"{name} is not known to have held GPUs in this hour" if replica_id else NO_REPLICA
+    yield from _work_without_cost(replica_id, usage, holding, reason)
+
+
+def _work_without_cost(
+    replica_id: int, usage: Sequence[UsageFact], holding: Holding | None, reason: str
+) -> Iterator[Line]:
     rate = Rate(holding.gpus if holding else None, None, None, reason)
     for row in usage:
         if _did_work(row):
