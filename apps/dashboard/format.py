@@ -127,6 +127,10 @@ def minute(value: datetime) -> str:
     return f"{value.astimezone(UTC):%-d %b %H:%M}"
 
 
+def second(value: datetime) -> str:
+    return f"{value.astimezone(UTC):%-d %b %H:%M:%S}"
+
+
 def day(value: datetime) -> str:
     return f"{value.astimezone(UTC):%a %-d %b}"
 

@@ -94,6 +94,7 @@ def take(base: str, password: str, out: Path) -> None:
         raise SystemExit("There is no Chromium on this machine (on Debian: apt install chromium).")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        wait_for_engines(signed_in(browser, base, password, DESK, "light"), base)
         schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
         for scheme in schemes:
             page = signed_in(browser, base, password, DESK, scheme)
@@ -114,6 +115,15 @@ def signed_in(browser: Browser, base: str, password: str, width: int, scheme: Li
     page.fill("[name=password]", password)
     page.click("main button[type=submit]")
     return page
+
+
+def wait_for_engines(page: Page, base: str) -> None:
+    """Until every engine was scraped once."""
+    until = time.monotonic() + PATIENCE
+    while "not scraped" in page.goto(f"{base}/engines").text():  # type: ignore[union-attr]
+        if time.monotonic() > until:
+            raise SystemExit("The demo's engines were not scraped.")
+        time.sleep(2)
 
 
 def shoot(page: Page, address: str, picture: Path) -> None:

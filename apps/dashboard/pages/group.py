@@ -118,7 +118,7 @@ def _figures(
         value=money_words(shared(cost), cost.currency, at_least=cost.partial),
         note="their share of busy GPU time",
         change=relative(shared(cost), shared(cost_before)) if cost_before else None,
-        spark=[known(shared(cost_buckets[s])) if s in cost_buckets else None for s in starts],
+        spark=[known(shared(cost_buckets[s])) if s in cost_buckets else none_is_zero(state, s) for s in starts],
         term="shared",
     )
     per_task = KeyFigure(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from fractions import Fraction
 
 from apps.core.money import apportion
@@ -52,6 +52,14 @@ def adding_up(parts: Sequence[Decimal | Unknown], total: Decimal | Unknown, deci
 
 def _cell(exact: Decimal, rounded: Decimal, decimals: int) -> str:
     return words.amount(exact if rounded == 0 else rounded, decimals)
+
+
+def as_shown(cell: str | Unknown, exact: Decimal | Unknown) -> Decimal | Unknown:
+    """The amount that a cell shows, for a sentence beside it; the exact one where the cell has no number."""
+    try:
+        return exact if isinstance(cell, Unknown) else Decimal(cell.replace(",", "").replace("−", "-"))
+    except InvalidOperation:
+        return exact
 
 
 def coverage_words(coverage: float | Unknown) -> str:

@@ -100,6 +100,14 @@ def ago(moment: datetime | None, now: datetime) -> str:
 
 
 @register.filter
+def second(value: datetime) -> str:
+    """Day and time without the year, for tables of one range; whole in the title."""
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', value.isoformat(), words.moment(value), words.second(value)
+    )
+
+
+@register.filter
 def moment(value: datetime | None) -> str:
     if value is None:
         return words.DASH

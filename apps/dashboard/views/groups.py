@@ -13,11 +13,11 @@ from apps.dashboard.access import require
 from apps.dashboard.pages import group, groups
 from apps.dashboard.pages.overview import spend_chart
 from apps.dashboard.pages.parts import STREAMED, known
-from apps.dashboard.pages.wording import coverage_words, money_words
+from apps.dashboard.pages.wording import as_shown, coverage_words, money_words
 from apps.dashboard.state import PageState, read
 from apps.dashboard.views.exports import export_links
 from apps.dashboard.views.respond import respond
-from apps.dashboard.views.tables import group_csv, group_view
+from apps.dashboard.views.tables import TableView, group_csv, group_view
 from apps.rollups import selectors as rollups
 
 BREAKDOWN: dict[groups.Grouping, groups.Grouping] = {"team": "endpoint", "endpoint": "model", "model": "endpoint"}
@@ -36,8 +36,9 @@ def table(request: HttpRequest, dimension: groups.Grouping) -> HttpResponse:
     coverage = rollups.covered(rollups.coverage(when.window, state.filters.replica))
     if csv_file.is_asked(request.GET.get("format")):
         return group_csv(state, data, coverage)
+    shown = group_view(state, data, f"Cost and use by {dimension}", sortable=True)
     context = {
-        "table": group_view(state, data, f"Cost and use by {dimension}", sortable=True),
+        "table": shown,
         "currency": total.currency,
         "compared": when.before is not None,
         "chart": spend_chart(state, spent.buckets),
@@ -51,18 +52,18 @@ def table(request: HttpRequest, dimension: groups.Grouping) -> HttpResponse:
         "pages/groups.html",
         context,
         heading=HEADINGS[dimension],
-        answer=_answer(dimension, data, total.currency),
+        answer=_answer(dimension, shown, total.currency),
         with_charts=True,
     )
 
 
-def _answer(dimension: groups.Grouping, data: groups.GroupTable, currency: str) -> str:
-    """Who cost most, and how many there are."""
-    dearest = max(data.rows, key=lambda row: known(row.cost) or 0.0, default=None)
+def _answer(dimension: groups.Grouping, shown: TableView, currency: str) -> str:
+    """Who cost most, with the amount as its cell has it, and how many there are."""
+    dearest, cell = max(shown.rows, key=lambda pair: known(pair[0].cost) or 0.0, default=(None, ""))
     if dearest is None or not known(dearest.cost):
         return ""
-    cost = money_words(dearest.cost, currency)
-    return f"{dearest.name} costs most of {len(data.rows)} {dimension}s: {cost} of busy GPU time."
+    cost = money_words(as_shown(cell, dearest.cost), currency)
+    return f"{dearest.name} costs most of {len(shown.rows)} {dimension}s: {cost} of busy GPU time."
 
 
 @require("costs")
