@@ -308,3 +308,33 @@ def test_an_alias_that_is_pointed_elsewhere_is_folded_again() -> None:
     fold()
     (row,) = selectors.usage(window=DAY, group_by=("team",))
     assert (row.ids["team"], row.attempts) == (names["search"], 2)
+
+
+@pytest.mark.parametrize(
+    ("held_from", "opens"),
+    [
+        (datetime(2026, 5, 2, 6, 30, tzinfo=UTC), datetime(2026, 5, 2, 6, tzinfo=UTC)),
+        # years ago: the books open with the month of the first record
+        (datetime(2024, 1, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC)),
+        (TEN + HOUR, TEN),
+    ],
+)
+def test_gpus_held_before_the_first_record_are_in_the_books(held_from: datetime, opens: datetime) -> None:
+    document = {
+        "gpu_types": [{"slug": "gpu", "name": "GPU"}],
+        "deployments": [
+            {
+                "slug": "served",
+                "gpu_type": "gpu",
+                "replicas": [{"slug": "one", "name": "one", "held_from": held_from.isoformat()}],
+            }
+        ],
+    }
+    catalog_services.apply(document=document, actor="test", dry_run=False)
+    send(record(0, 1))
+    fold()
+    assert min(FoldedHour.objects.values_list("hour", flat=True)) == opens
+    hours = selectors.replica_hours(Window(opens, TEN))
+    begins = max(held_from, opens)
+    assert sum(row.held_us for row in hours) == max(0, round((TEN - begins).total_seconds())) * 1_000_000
+    assert fold() == []

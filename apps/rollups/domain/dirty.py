@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from apps.core.time import HOUR
+from apps.core.time import HOUR, day_floor, hour_floor
 from apps.rollups.domain.attempts import Bools, Int64
 from apps.rollups.domain.calls import HOUR_US
 from apps.rollups.domain.tasks import TaskParts, earliest
@@ -44,20 +44,29 @@ def hours_behind(
     folded: Mapping[datetime, Basis],
     changes: Iterable[LabelChange],
     now: datetime,
+    held_from: datetime | None = None,
 ) -> list[datetime]:
     """Hours to fold (again), oldest first, so that a task's first request is met before what follows it.
 
     Every hour from the first that something arrived for up to `now` has facts, also an hour in which nothing arrived:
-    what was held then was idle. `changes` must hold those that are newer than the oldest basis.
+    what was held then was idle. The books open earlier where the catalog says that GPUs were held (`held_from`, the
+    earliest), but not before the month in which the first record arrived. `changes` must hold those that are newer than the oldest basis.
     """
     known = list(changes)
     hours = set(versions)
     if hours:
-        hour = min(hours)
+        hour = _books_open(min(hours), held_from)
         while hour <= now:
             hours.add(hour)
             hour += HOUR
+    hours |= folded.keys()
     return sorted(hour for hour in hours if _is_behind(hour, versions.get(hour, 0), folded.get(hour), known, now))
+
+
+def _books_open(first_arrival: datetime, held_from: datetime | None) -> datetime:
+    if held_from is None or held_from >= first_arrival:
+        return first_arrival
+    return hour_floor(max(held_from, day_floor(first_arrival).replace(day=1)))
 
 
 def _is_behind(hour: datetime, version: int, basis: Basis | None, changes: list[LabelChange], now: datetime) -> bool:

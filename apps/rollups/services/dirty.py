@@ -70,7 +70,9 @@ def _behind(now: datetime) -> list[datetime]:
         for row in FoldedHour.objects.all()
     }
     changes = catalog.changes_since(min((basis.catalog_change for basis in folded.values()), default=newest))
-    behind = hours_behind(versions, folded, [change for change in changes if change.what == "labels"], now)
+    held_from = min((h.held_from for h in catalog.replica_holdings() if h.held_from is not None), default=None)
+    labels = [change for change in changes if change.what == "labels"]
+    behind = hours_behind(versions, folded, labels, now, held_from)
     # What no change has touched need not be compared with these changes again.
     FoldedHour.objects.filter(catalog_change__lt=newest).exclude(hour__in=behind).update(catalog_change=newest)
     return behind
