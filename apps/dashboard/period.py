@@ -11,6 +11,8 @@ from apps.core.query import Bucket
 from apps.core.time import DAY, HOUR, Window, day_floor, hour_floor
 
 LONGEST = timedelta(days=400)
+_EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+"""Times before this are typing errors; near the first year of the calendar nothing can be subtracted from them."""
 _EXAMPLES = "use e.g. range=7d, or from=2026-01-01 and to=2026-01-31"
 
 Key = Literal["1h", "6h", "24h", "3d", "7d", "28d", "90d", "today", "mtd", "last-month", "custom"]
@@ -167,23 +169,31 @@ def _custom(start_text: str, end_text: str, now: datetime) -> Window | str:
 
 
 def _moment(text: str, now: datetime, *, is_end: bool) -> datetime | None:
-    """A date, an RFC 3339 time or now-7d. A date as an end means the end of that day."""
-    text = text.strip()
+    """A date, an RFC 3339 time or now-7d; None where it is none of these or absurdly early.
+
+    A date as an end means the end of that day.
+    """
+    try:
+        moment = _read_moment(text.strip(), now, is_end=is_end)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment is not None and moment >= _EARLIEST else None
+
+
+def _read_moment(text: str, now: datetime, *, is_end: bool) -> datetime | None:
+    """Raises ValueError or OverflowError for what is not a time of the calendar."""
     if text == "now":
         return now
     if text.startswith("now-") and text[4:-1].isascii() and text[4:-1].isdigit() and len(text) < 12:
         unit = {"m": timedelta(minutes=1), "h": HOUR, "d": DAY}.get(text[-1])
-        return now - min(int(text[4:-1]), 1_000_000) * unit if unit else None
-    try:
-        if len(text) == 10:
-            day = date.fromisoformat(text)
-            moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
-            return moment + DAY if is_end else moment
-        # A "+" in an address arrives as a space.
-        moment = datetime.fromisoformat(text.replace(" ", "+") if "T" in text else text)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
+        return now - int(text[4:-1]) * unit if unit else None
+    if len(text) == 10:
+        day = date.fromisoformat(text)
+        moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
+        return moment + DAY if is_end else moment
+    # A "+" in an address arrives as a space.
+    moment = datetime.fromisoformat(text.replace(" ", "+") if "T" in text else text)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _whole_hours(exact: Window) -> Window:

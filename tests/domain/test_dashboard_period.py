@@ -87,6 +87,11 @@ def test_month_to_date_is_compared_with_no_more_than_the_whole_month_before() ->
         ({"from": "2020-01-01"}, "at most 400 days"),
         ({"from": "now-99999999999d"}, "ignored from=now-99999999999d"),
         ({"from": "0001-01-01T00:00:00+14:00"}, "ignored from="),
+        ({"to": "0001-01-01"}, "ignored to=0001-01-01"),
+        ({"to": "0001-01-02T00:00Z"}, "ignored to=0001-01-02T00:00Z"),
+        ({"from": "0001-01-02", "to": "0001-01-05"}, "ignored from=0001-01-02"),
+        ({"to": "9999-12-31"}, "ignored to=9999-12-31"),
+        ({"from": "now-999999d"}, "ignored from=now-999999d"),
         ({"compare": "sideways"}, "ignored compare=sideways"),
     ],
 )
@@ -95,6 +100,20 @@ def test_what_is_not_understood_is_left_out_and_named(query: dict[str, str], say
     assert found.key == "7d"
     assert found.before is not None
     assert any(says in note for note in found.ignored), found.ignored
+
+
+_DATES = st.dates().map(str) | st.datetimes(timezones=st.timezones() | st.none()).map(datetime.isoformat)
+_SINCE = st.builds("now-{}{}".format, st.integers(0, 10**8), st.sampled_from("mhdx"))
+_ANY = st.text() | _DATES | _SINCE | st.sampled_from(["", "now", "7d", "off", "prev", "\0", "0001-01-01", "9999-12-31"])
+
+
+@given(st.dictionaries(st.sampled_from(["from", "to", "range", "compare"]), _ANY))
+def test_whatever_is_asked_gives_a_range(query: dict[str, str]) -> None:
+    found = period.parse(query, NOW)
+    assert found.window.start < found.window.end <= at(11, 30, 10)
+    assert period.bucket_starts(found.window, found.bucket)
+    if found.before is not None:
+        assert period.bucket_starts(found.before, found.bucket)
 
 
 def test_comparing_can_be_switched_off_and_stays_in_links() -> None:
