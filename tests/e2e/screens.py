@@ -120,10 +120,12 @@ def signed_in(browser: Browser, base: str, password: str, width: int, scheme: Li
 def wait_for_engines(page: Page, base: str) -> None:
     """Until every engine was scraped once."""
     until = time.monotonic() + PATIENCE
-    while "not scraped" in page.goto(f"{base}/engines").text():  # type: ignore[union-attr]
+    page.goto(f"{base}/engines")
+    while page.locator(".status--none").count():
         if time.monotonic() > until:
             raise SystemExit("The demo's engines were not scraped.")
         time.sleep(2)
+        page.reload()
 
 
 def shoot(page: Page, address: str, picture: Path) -> None:
