@@ -10,12 +10,14 @@ import pytest
 
 from apps.attribution import selectors, services
 from apps.attribution.models import LedgerLine
+from apps.attribution.selectors import TaskCostRow
 from apps.attribution.selectors.unpriced import unpriced_lines
 from apps.catalog.models import Price
 from apps.core.query import DIMENSIONS, Filters
 from apps.core.time import DAY, Window
 from apps.core.unknown import Unknown
 from apps.core.vocabulary import Component, Decision, StatusGroup, Tier, Work
+from apps.rollups.models import FoldedHour, TaskCohort, TaskShare
 from tests.db.attribution_world import (
     HOUR,
     World,
@@ -203,6 +205,38 @@ def test_no_tasks_yet_attributed_are_unknown(world: World) -> None:
     assert selectors.hours_without_ledger(window=Window.hour(NEXT_DAY)) == [NEXT_DAY]
     (tasks,) = selectors.task_costs(window=Window.hour(NEXT_DAY), now=NOW)
     assert isinstance(tasks.cost_per_accepted, Unknown)
+
+
+def test_tasks_decided_after_their_hour_was_attributed_cost_what_is_not_known_until_it_is_again(world: World) -> None:
+    """The outcome of the search tasks arrives and is folded; the ledger still has them as expired, at 0.54."""
+    TaskShare.objects.filter(cohort_team_id=world.search.id).update(decision=Decision.ACCEPTED)
+    TaskCohort.objects.filter(team_id=world.search.id).update(decision=Decision.ACCEPTED, review_minutes=Decimal(4))
+    fold()
+    FoldedHour.objects.update(as_of=NOW)
+
+    def read() -> tuple[TaskCostRow, TaskCostRow]:
+        (everybody,) = selectors.task_costs(window=Window.hour(HOUR), now=NOW)
+        teams = selectors.task_costs(window=Window.hour(HOUR), group_by=("team",), now=NOW)
+        return everybody, next(row for row in teams if row.ids["team"] == world.search.id)
+
+    everybody, search = read()
+    why = Unknown("the hours of these tasks are not attributed yet")
+    assert (search.accepted, search.total, search.review, search.cost_per_accepted) == (3, why, why, why)
+    assert (everybody.accepted, everybody.total, everybody.partial) == (5, money("7.89"), True)
+    assert everybody.reason == "the hours of 3 of 5 decided tasks are not attributed yet"
+    services.attribute_dirty(now=NOW)
+    everybody, search = read()
+    assert (search.total, search.partial) == (money("3.54"), False)
+    assert (everybody.total, everybody.partial) == (money("10.89"), False)
+
+
+def test_an_hour_that_was_folded_a_moment_ago_keeps_the_costs_that_it_has(world: World) -> None:
+    fold()
+    FoldedHour.objects.update(as_of=NOW - timedelta(seconds=59))
+    (row,) = selectors.task_costs(window=Window.hour(HOUR), now=NOW)
+    assert (row.total, row.partial) == (money("7.89"), False)
+    (row,) = selectors.task_costs(window=Window.hour(HOUR), now=NOW + timedelta(seconds=2))
+    assert (row.total, row.partial) == (money("7.89"), True)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 4, 1000])

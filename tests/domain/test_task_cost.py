@@ -201,9 +201,29 @@ def test_currencies_are_not_added() -> None:
 
 
 def test_tasks_of_hours_that_are_not_attributed_do_not_cost_nothing() -> None:
-    row = task_cost_row(None, {}, COUNTS, {}, attributed=False)
-    assert row.cost_per_accepted == Unknown("the hours of these tasks are not attributed yet")
+    why = Unknown("the hours of these tasks are not attributed yet")
+    row = task_cost_row(None, {}, COUNTS, {}, waiting=5)
+    assert row.cost_per_accepted == row.serving_per_accepted == row.total == why
+    assert row.compute == row.retries == row.fallbacks == row.escalations == why
     assert task_cost_row(None, {}, COUNTS, {}).total == 0
+
+
+def test_review_that_is_not_attributed_is_unknown_and_none_is_zero() -> None:
+    why = Unknown("the hours of these tasks are not attributed yet")
+    reviewed = replace(COUNTS, review_minutes=Decimal(3))
+    assert task_cost_row(None, {}, reviewed, {}, waiting=5).review == why
+    assert task_cost_row(None, {}, replace(COUNTS, review_minutes=Decimal(0)), {}, waiting=5).review == 0
+
+
+def test_what_is_attributed_in_part_is_a_lower_bound() -> None:
+    row = task_cost_row(None, {}, COUNTS, COSTS, waiting=2)
+    assert (row.total, row.partial) == (20, True)
+    assert row.reason == "the hours of 2 of 5 decided tasks are not attributed yet"
+
+
+def test_pending_tasks_do_not_wait_to_be_attributed() -> None:
+    row = task_cost_row(None, {}, TaskCounts(pending=4), {}, waiting=4)
+    assert (row.total, row.partial) == (0, False)
 
 
 def test_a_task_is_pending_until_its_whole_hour_is_past_the_decision_window() -> None:

@@ -19,6 +19,7 @@ SMALL_SAMPLE = 30
 NO_ACCEPTED_TASKS = Unknown("no accepted tasks")
 NO_DECIDED_TASKS = Unknown("no decided tasks")
 NOT_ATTRIBUTED = "the hours of these tasks are not attributed yet"
+SOME_NOT_ATTRIBUTED = "the hours of {:,} of {:,} decided tasks are not attributed yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,9 @@ class TaskCostRow:
     """What the tasks of one group and bucket (of their first request's hour) cost, and what one accepted task did.
 
     The parts are costs of decided tasks, expired ones included, on the usage basis; they add up to `total`.
-    Pending tasks are in `pending_cost` alone. Where lines without a price are left out, `partial` is true and
-    `reason` says why; a part of which nothing is priced is unknown. Unknown serving or unknown review makes the
-    total unknown.
+    Pending tasks are in `pending_cost` alone. Where lines without a price, or not attributed yet, are left out,
+    `partial` is true and `reason` says why; a part of which nothing is priced is unknown. Unknown serving or unknown
+    review makes the total unknown.
     """
 
     bucket: datetime | None
@@ -92,17 +93,21 @@ def task_cost_row(
     counts: TaskCounts,
     costs: Mapping[tuple[bool, Kind], Sum],
     *,
-    attributed: bool = True,
+    waiting: int = 0,
 ) -> TaskCostRow:
-    """One row; `costs` by (pending, kind). `attributed` False: what is missing in `costs` is not zero but unknown."""
+    """One row; `costs` by (pending, kind). `waiting`: decided tasks whose cost is not, or not wholly, in `costs`."""
     parts = {kind: costs.get((False, kind), NOTHING) for kind in Kind}
     serving_sum = added(part for kind, part in parts.items() if kind != Kind.REVIEW)
     total_sum = added(parts.values())
     decided = counts.accepted + counts.reworked + counts.rejected + counts.expired
+    waits = decided > 0 and waiting > 0
     amounts = {kind: money(part) for kind, part in parts.items()}
     serving = money(serving_sum)
-    if not attributed and decided and not serving_sum.lines:
-        serving = amounts[Kind.FIRST] = Unknown(NOT_ATTRIBUTED)
+    if waits and not serving_sum.lines:
+        serving = Unknown(NOT_ATTRIBUTED)
+        amounts |= dict.fromkeys((kind for kind in Kind if kind != Kind.REVIEW), serving)
+    if waits and counts.review_minutes and not parts[Kind.REVIEW].lines:
+        amounts[Kind.REVIEW] = Unknown(NOT_ATTRIBUTED)
     total = next((part for part in (serving, amounts[Kind.REVIEW]) if isinstance(part, Unknown)), money(total_sum))
     low, high = total_sum.currencies
     return TaskCostRow(
@@ -129,8 +134,8 @@ def task_cost_row(
         serving_per_accepted=_per_accepted(serving, counts.accepted),
         acceptance_rate=Decimal(counts.accepted) / decided if decided else NO_DECIDED_TASKS,
         currency=low if low == high else "",
-        partial=total_sum.unpriced_lines > 0,
-        reason=total_sum.reason,
+        partial=total_sum.unpriced_lines > 0 or waits,
+        reason=total_sum.reason or (SOME_NOT_ATTRIBUTED.format(waiting, decided) if waits else ""),
     )
 
 

@@ -13,8 +13,8 @@ from apps.attribution.domain.bridge import TaskCostRow, TaskCounts, is_pending, 
 from apps.attribution.domain.costs import Sum
 from apps.attribution.domain.task_cost import Kind
 from apps.attribution.models import TaskCost
-from apps.attribution.selectors.checks import hours_without_ledger
 from apps.attribution.selectors.sql import bucket_sql, group_sql, ids_sql, together, where_sql
+from apps.attribution.selectors.waiting import COHORT_DIMENSIONS, hour_of, waiting_tasks
 from apps.catalog import selectors as catalog
 from apps.core.query import Ask, Bucket, Dimension, Filters
 from apps.core.time import HOUR, Window, day_floor, hour_floor
@@ -22,7 +22,6 @@ from apps.core.vocabulary import Decision
 from apps.rollups import selectors as rollups
 from apps.rollups.domain.facts import Cohort
 
-COHORT_DIMENSIONS: tuple[Dimension, ...] = ("team", "endpoint", "model")
 DEFAULT_DECISION_WINDOW_HOURS = 72
 """For tasks whose endpoint is not in the catalog; the same as the catalog's own default."""
 
@@ -53,32 +52,42 @@ def task_costs_of(asks: Sequence[Ask], filters: Filters, now: datetime) -> list[
     decision_windows = {endpoint.id: endpoint.decision_window_hours for endpoint in catalog.endpoints()}
     counts = _counts(asks, filters, decision_windows, now)
     sums = _sums(asks, filters, decision_windows, now)
-    return [_rows(ask, counted, summed) for ask, counted, summed in zip(asks, counts, sums, strict=True)]
+    waiting = [
+        cell for cell in waiting_tasks(_around(asks), filters, now) if not _may_be_decided(cell, decision_windows, now)
+    ]
+    return [_rows(*of_ask, waiting) for of_ask in zip(asks, counts, sums, strict=True)]
 
 
-def _rows(ask: Ask, counts: Mapping[_Key, TaskCounts], sums: Mapping[_Key, _Sums]) -> list[TaskCostRow]:
+def _around(asks: Sequence[Ask]) -> Window:
+    return Window(min(ask.window.start for ask in asks), max(ask.window.end for ask in asks))
+
+
+def _may_be_decided(cohort: Cohort, decision_windows: Mapping[int, int], now: datetime) -> bool:
+    hours = decision_windows.get(cohort.ids["endpoint"], DEFAULT_DECISION_WINDOW_HOURS)
+    return cohort.decision == Decision.UNDECIDED and is_pending(hour_of(cohort), hours, now)
+
+
+def _rows(
+    ask: Ask, counts: Mapping[_Key, TaskCounts], sums: Mapping[_Key, _Sums], waiting: Sequence[Cohort]
+) -> list[TaskCostRow]:
     keys = set(counts) | set(sums)
     if not ask.group_by and ask.bucket == "total":
         keys.add((None, ()))
-    # Whether lines are missing matters only to decided tasks that have none, which is rare: else it is not read.
-    bare = any(_is_bare(count, sums.get(key, {})) for key, count in counts.items())
-    attributed = not (bare and hours_without_ledger(window=ask.window))
+    waits: defaultdict[_Key, int] = defaultdict(int)
+    for cohort in waiting:
+        if ask.window.start <= hour_of(cohort) < ask.window.end:
+            key = _bucket_of(hour_of(cohort), ask.bucket), tuple(cohort.ids[d] for d in ask.group_by)
+            waits[key] += cohort.tasks
     return [
         task_cost_row(
             key[0],
             dict(zip(ask.group_by, key[1], strict=True)),
             counts.get(key, TaskCounts()),
             sums.get(key, {}),
-            attributed=attributed,
+            waiting=waits.get(key, 0),
         )
         for key in sorted(keys, key=lambda key: (str(key[0] or ""), key[1]))
     ]
-
-
-def _is_bare(counts: TaskCounts, sums: _Sums) -> bool:
-    """Whether there are decided tasks, and nothing of what serving them cost."""
-    decided = counts.accepted + counts.reworked + counts.rejected + counts.expired
-    return decided > 0 and not any(kind != Kind.REVIEW and not pending for pending, kind in sums)
 
 
 def _counts(
