@@ -23,6 +23,7 @@ from apps.dashboard.pages.parts import (
     QuantileFigure,
     Spark,
     by_bucket,
+    compared,
     finished,
     known,
     none_is_zero,
@@ -30,7 +31,7 @@ from apps.dashboard.pages.parts import (
     rate,
     starts_of,
 )
-from apps.dashboard.pages.wording import coverage_words, money_words, moved
+from apps.dashboard.pages.wording import coverage_words, money_words, moved, unit_cost_words
 from apps.dashboard.state import PageState
 from apps.rollups import selectors as rollups
 
@@ -147,11 +148,12 @@ def _per_task(state: PageState, sums: _Sums) -> KeyFigure:
     tasks, before = sums.tasks, sums.tasks_before
     buckets = by_bucket(sums.task_rows)
     sample = f"{tasks.accepted:,} accepted of {tasks.decided:,} decided"
+    sample += " · small sample" if tasks.small_sample and tasks.accepted else ""
     return KeyFigure(
         label="Cost per accepted task",
-        value=money_words(tasks.cost_per_accepted, tasks.currency),
-        note=sample + (" · small sample" if tasks.small_sample and tasks.accepted else ""),
-        change=relative(tasks.cost_per_accepted, before.cost_per_accepted, "down") if before else None,
+        value=money_words(tasks.cost_per_accepted, tasks.currency, at_least=tasks.partial),
+        note="; ".join(part for part in (sample, tasks.reason if tasks.partial else "") if part),
+        change=compared(tasks, before, "cost_per_accepted", "down"),
         spark=[known(buckets[s].cost_per_accepted) if s in buckets else None for s in finished(state)],
         url=state.url("/tasks"),
         term="cost-per-accepted-task",
@@ -259,5 +261,5 @@ def _answer(state: PageState, sums: _Sums) -> str:
     if isinstance(idle, Decimal) and cost.amount > 0 and idle > 0:
         sentence += f"; {words.share(float(idle / cost.amount))} of it paid for idle GPUs"
     if isinstance(tasks.cost_per_accepted, Decimal):
-        sentence += f". One accepted task cost {words.money(tasks.cost_per_accepted, tasks.currency or 'USD')}"
+        sentence += f". One accepted task cost {unit_cost_words(tasks)}"
     return sentence + "."

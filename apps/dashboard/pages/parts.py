@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
+from apps.attribution.selectors import TaskCostRow
 from apps.core.histogram import Histogram
 from apps.core.query import Bucket, Dimension
 from apps.core.time import Window
 from apps.core.unknown import Unknown
-from apps.dashboard.change import Change, relative
+from apps.dashboard.change import Change, Good, relative
 from apps.dashboard.period import bucket_starts
 from apps.dashboard.state import PageState
 
@@ -112,6 +113,18 @@ def finished(state: PageState) -> list[datetime]:
     when = state.period
     starts = starts_of(when.window, when.bucket, state.now)
     return [start for start in starts if start != when.unfinished] if len(starts) > 2 else starts
+
+
+def compared(
+    now: TaskCostRow,
+    before: TaskCostRow | None,
+    name: Literal["cost_per_accepted", "serving_per_accepted", "total"],
+    good: Good = "neither",
+) -> Change | None:
+    """The change of one amount; none where either side is only a lower bound, whose change says nothing."""
+    if before is None or now.partial or before.partial:
+        return None
+    return relative(getattr(now, name), getattr(before, name), good)
 
 
 def by_bucket(rows: Iterable[B]) -> dict[datetime, B]:

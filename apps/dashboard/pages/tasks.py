@@ -16,8 +16,8 @@ from apps.dashboard import charts
 from apps.dashboard import format as words
 from apps.dashboard.change import Change, most_of, points, relative
 from apps.dashboard.pages.groups import GROUPINGS, Grouping
-from apps.dashboard.pages.parts import KeyFigure, by_bucket, by_id, finished, known, starts_of
-from apps.dashboard.pages.wording import adding_up, money_words, moved, places
+from apps.dashboard.pages.parts import KeyFigure, by_bucket, by_id, compared, finished, known, starts_of
+from apps.dashboard.pages.wording import adding_up, lower_bound, money_words, moved, places, unit_cost_words
 from apps.dashboard.state import PageState
 from apps.rollups import selectors as rollups
 
@@ -40,6 +40,8 @@ class Span:
     start: float
     width: float
     level: Level
+    partial: bool = False
+    """Whether some of what it is the sum of is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class TaskRow:
     change: Change | None
     cost: str | Unknown = ""
     review: str | Unknown = ""
+    """The cells of money. Where some of it is not known they say at least how much it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class TasksPage:
     cost_chart: charts.Chart
     side_charts: list[charts.Chart]
     rows: list[TaskRow]
-    total: TaskCostRow
+    total: TaskRow
     coverage: float | Unknown
     top: float | None
     is_empty: bool
@@ -84,7 +87,7 @@ def build(state: PageState) -> TasksPage:
     (total,), bucketed, found, *earlier = attribution.task_costs_of(asks, state.filters, state.now)
     before, found_before = (earlier[0][0], earlier[1]) if earlier else (None, [])
     buckets = by_bucket(bucketed)
-    rows = _with_cells(_rows(state, dimension, found, by_id(found_before, dimension)), total)
+    rows, last = _with_cells(_rows(state, dimension, found, by_id(found_before, dimension)), total)
     return TasksPage(
         answer=_answer(state, total, before),
         figures=_figures(state, total, before, buckets),
@@ -93,7 +96,7 @@ def build(state: PageState) -> TasksPage:
         cost_chart=_cost_chart(state, buckets),
         side_charts=[_serving_chart(state, buckets), _rate_chart(state, buckets)],
         rows=rows,
-        total=total,
+        total=last,
         coverage=rollups.covered(rollups.coverage(when.window, state.filters.replica)),
         top=max((known(row.row.cost_per_accepted) or 0.0 for row in rows), default=None),
         is_empty=total.tasks == 0,
@@ -116,19 +119,48 @@ def _rows(
     return sorted(sorted(rows, key=lambda row: row.name.lower()), key=key, reverse=descending)
 
 
-def _with_cells(rows: list[TaskRow], total: TaskCostRow) -> list[TaskRow]:
-    """The rows with their cells of money, which add up to the cells of the total."""
-    decimals = places(total.total)
-    costs = adding_up([row.row.total for row in rows], total.total, decimals)
+def _with_cells(rows: list[TaskRow], total: TaskCostRow) -> tuple[list[TaskRow], TaskRow]:
+    """The rows with their cells of money, and the row of the total, to whose cells they add up."""
+    least = _least(total)
+    decimals = places(least)
+    costs = adding_up([_least(row.row) for row in rows], least, decimals)
     reviews = adding_up([row.row.review for row in rows], total.review, decimals)
-    return [replace(row, cost=cost, review=review) for row, cost, review in zip(rows, costs, reviews, strict=True)]
+    # What a group lacks, the total lacks too.
+    of_review = any(isinstance(row.row.review, Unknown) for row in rows)
+    last = TaskRow(
+        name="Total",
+        url="",
+        row=total,
+        change=None,
+        cost=lower_bound(_cell(least, decimals), _is_bound(total)),
+        review=lower_bound(_cell(total.review, decimals), of_review),
+    )
+    return [
+        replace(row, cost=lower_bound(cost, _is_bound(row.row)), review=review)
+        for row, cost, review in zip(rows, costs, reviews, strict=True)
+    ], last
+
+
+def _least(row: TaskCostRow) -> Money:
+    """What decided tasks cost, or the known one of serving and review where the other is not known."""
+    if not isinstance(row.total, Unknown) or not row.currency:
+        return row.total
+    return next((part for part in (row.serving, row.review) if isinstance(part, Decimal) and part), row.total)
+
+
+def _is_bound(row: TaskCostRow) -> bool:
+    return row.partial or isinstance(row.total, Unknown)
+
+
+def _cell(amount: Money, decimals: int) -> str | Unknown:
+    return amount if isinstance(amount, Unknown) else words.amount(amount, decimals)
 
 
 def _change(now: TaskCostRow, before: TaskCostRow | None) -> Change | None:
     """Nothing is said of a change between small samples."""
     if before is None or now.small_sample or before.small_sample:
         return None
-    return relative(now.cost_per_accepted, before.cost_per_accepted, "down")
+    return compared(now, before, "cost_per_accepted", "down")
 
 
 def _sorting(sort: str) -> tuple[Callable[[TaskRow], tuple[bool, float] | str], bool]:
@@ -190,6 +222,7 @@ def _span(name: str, meaning: str, amount: Money, total: TaskCostRow, bar: tuple
         start=bar[0],
         width=bar[1],
         level=level,
+        partial=total.partial and level in ("sum", "total"),
     )
 
 
@@ -229,8 +262,8 @@ def _figures(
         KeyFigure(
             label="Cost per accepted task",
             value=money_words(total.cost_per_accepted, total.currency, at_least=total.partial),
-            note="small sample" if total.small_sample else "serving and review, usage basis",
-            change=relative(total.cost_per_accepted, before.cost_per_accepted, "down") if before else None,
+            note=_note(total),
+            change=compared(total, before, "cost_per_accepted", "down"),
             spark=[known(row.cost_per_accepted) if row else None for row in rows],
             term="cost-per-accepted-task",
         ),
@@ -238,7 +271,7 @@ def _figures(
             label="Serving alone",
             value=money_words(total.serving_per_accepted, total.currency, at_least=total.partial),
             note="per accepted task, without review",
-            change=relative(total.serving_per_accepted, before.serving_per_accepted, "down") if before else None,
+            change=compared(total, before, "serving_per_accepted", "down"),
             spark=[known(row.serving_per_accepted) if row else None for row in rows],
             term="cost-per-accepted-task",
         ),
@@ -263,10 +296,16 @@ def _figures(
             label="Spent on decided tasks",
             value=money_words(total.total, total.currency, at_least=total.partial),
             note=total.reason if total.partial else "serving and review",
-            change=relative(total.total, before.total) if before else None,
+            change=compared(total, before, "total"),
             spark=[known(row.total) if row else None for row in rows],
         ),
     ]
+
+
+def _note(total: TaskCostRow) -> str:
+    if total.partial:
+        return total.reason
+    return "small sample" if total.small_sample else "serving and review, usage basis"
 
 
 def _cost_chart(state: PageState, buckets: dict[datetime, TaskCostRow]) -> charts.Chart:
@@ -325,7 +364,7 @@ def _answer(state: PageState, total: TaskCostRow, before: TaskCostRow | None) ->
         return ""
     if isinstance(total.cost_per_accepted, Unknown):
         return f"What an accepted task cost is not known: {total.cost_per_accepted.reason}."
-    sentence = f"One accepted task cost {words.money(total.cost_per_accepted, total.currency or 'USD')}"
+    sentence = f"One accepted task cost {unit_cost_words(total)}"
     sentence += _moved(state, total, before) if before is not None else ""
     review = _share(total.review, total.total)
     if review and review >= 0.01:
@@ -339,7 +378,7 @@ def _answer(state: PageState, total: TaskCostRow, before: TaskCostRow | None) ->
 
 def _moved(state: PageState, total: TaskCostRow, before: TaskCostRow) -> str:
     """What the cost of an accepted task was before, and which step of the bridge made most of the change."""
-    change = relative(total.cost_per_accepted, before.cost_per_accepted)
+    change = compared(total, before, "cost_per_accepted")
     if change is None or change.ratio is None or isinstance(before.cost_per_accepted, Unknown):
         return ""
     if change.ratio == 0:

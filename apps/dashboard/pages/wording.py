@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from fractions import Fraction
 
+from apps.attribution.selectors import TaskCostRow
 from apps.core.money import apportion
 from apps.core.unknown import Unknown
 from apps.dashboard import format as words
@@ -15,7 +16,19 @@ def money_words(amount: Decimal | Unknown, currency: str, *, at_least: bool = Fa
     """An amount in words, or why there is none; `at_least` where some of it has no price."""
     if isinstance(amount, Unknown):
         return amount
-    return ("≥ " if at_least else "") + words.money(amount, currency or "USD")
+    return lower_bound(words.money(amount, currency or "USD"), at_least)
+
+
+def lower_bound(cell: str | Unknown, at_least: bool) -> str | Unknown:
+    """The words of an amount as they are, or as a lower bound; what is not known is not one."""
+    return f"≥\u00a0{cell}" if at_least and not isinstance(cell, Unknown) else cell
+
+
+def unit_cost_words(row: TaskCostRow) -> str:
+    """The cost of an accepted task inside a sentence."""
+    if isinstance(row.cost_per_accepted, Unknown):
+        return f"an unknown amount ({row.cost_per_accepted.reason})"
+    return ("at least " if row.partial else "") + words.money(row.cost_per_accepted, row.currency or "USD")
 
 
 def moved(ratio: float) -> str:

@@ -45,6 +45,22 @@ def amount(value: Decimal | Unknown | None, places: int = 2) -> str:
     return _missing(value) or words.amount(Decimal(value), places)  # type: ignore[arg-type]
 
 
+@register.simple_tag
+def amount_of(value: Decimal | Unknown | None, places: int, at_least: bool = False) -> str:
+    """A cell of money that may be a lower bound."""
+    return _bound(amount(value, places), value, at_least)
+
+
+@register.simple_tag
+def money_of(value: Decimal | Unknown | None, currency: str, at_least: bool = False) -> str:
+    """Money with its currency that may be a lower bound."""
+    return _bound(money(value, currency), value, at_least)
+
+
+def _bound(cell: str, value: Decimal | Unknown | None, at_least: bool) -> str:
+    return f"≥\u00a0{cell}" if at_least and isinstance(value, Decimal) else cell
+
+
 @register.filter
 def count(value: int | Unknown | None) -> str:
     return _missing(value) or words.count(int(value))  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from apps.dashboard.change import Change
 from apps.dashboard.columns import Head, columns
 from apps.dashboard.pages import tasks
 from apps.dashboard.pages.groups import GROUPINGS
-from apps.dashboard.pages.wording import coverage_words, places
+from apps.dashboard.pages.wording import coverage_words
 from apps.dashboard.state import PageState, read
 from apps.dashboard.views.exports import export_links
 from apps.dashboard.views.respond import respond
@@ -26,10 +26,9 @@ def page(request: HttpRequest) -> HttpResponse:
         return _csv(state, shown)
     context = {
         "page": shown,
-        "columns": columns(state, _heads(state, shown.total.currency or "USD")),
+        "columns": columns(state, _heads(state, shown.total.row.currency or "USD")),
         "groupings": [option for option in groupings(state) if option.text.rstrip("s") in GROUPINGS],
-        "currency": shown.total.currency,
-        "places": places(shown.total.total),
+        "currency": shown.total.row.currency,
         "unit_places": 4,
         "coverage": coverage_words(shown.coverage),
         "exports": export_links(state, "tasks", state.choices["by"]),
@@ -48,7 +47,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 def _csv(state: PageState, shown: tasks.TasksPage) -> HttpResponse:
     """The rows of the table as a file, in the order shown, with the steps that each cost is built up from."""
-    currency = shown.total.currency
+    currency = shown.total.row.currency
     counts = ("tasks", "accepted", "reworked", "rejected", "expired", "pending")
     parts = ("compute", "retries", "fallbacks", "escalations", "review", "total", "cost_per_accepted")
     columns = [
@@ -75,8 +74,8 @@ def _csv(state: PageState, shown: tasks.TasksPage) -> HttpResponse:
         ]
 
     rows = [cells(item.name, "group", item.row, item.change) for item in shown.rows]
-    rows.append(cells("Total", "total", shown.total, None))
-    provenance: dict[str, csv_file.Cell] = {"basis": shown.total.basis, "coverage_ratio": shown.coverage}
+    rows.append(cells("Total", "total", shown.total.row, None))
+    provenance: dict[str, csv_file.Cell] = {"basis": shown.total.row.basis, "coverage_ratio": shown.coverage}
     return csv_file.respond(state, f"cost-per-accepted-task-by-{state.choices['by']}", columns, rows, provenance)
 
 
