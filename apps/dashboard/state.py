@@ -17,6 +17,7 @@ from apps.core.time import Window
 from apps.dashboard import filters, period
 from apps.dashboard import format as words
 from apps.dashboard.heard import Heard
+from apps.dashboard.offered import Offered, offered
 from apps.rollups import selectors as rollups
 
 FILTERED: tuple[Dimension, ...] = ("team", "endpoint", "model")
@@ -34,6 +35,8 @@ class PageState:
     selection: filters.Selection
     filters: Filters
     names: Mapping[Dimension, Names]
+    offered: Offered
+    """Those of `names` that the viewer may pick from; the others only say what is in the viewer's own figures."""
     choices: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
@@ -75,9 +78,10 @@ def read(
     asked = period.parse(query, now, default_range)
     when = period.comparable(asked, facts)
     names = catalog.names_of(dimensions)
-    selection = filters.parse(query, names, dimensions)
-    chosen, notes = _choose(query, choices or {})
     viewer: Viewer = request.viewer  # type: ignore[attr-defined]
+    may_pick = offered(viewer, names, when.window, now)
+    selection = filters.parse(query, may_pick, dimensions)
+    chosen, notes = _choose(query, choices or {})
     return PageState(
         path=request.path,
         now=now,
@@ -86,6 +90,7 @@ def read(
         selection=selection,
         filters=selection.filters.limited_to_teams(viewer.teams),
         names=names,
+        offered=may_pick,
         choices=chosen,
         defaults={"range": default_range, "compare": "prev"} | {n: v[0] for n, v in (choices or {}).items()},
         ignored=when.ignored + selection.ignored + tuple(notes),

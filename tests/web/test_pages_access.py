@@ -37,8 +37,30 @@ def test_a_lead_cannot_ask_for_another_team(full: People) -> None:
     assert full.bob.get("/teams/search").status_code == 200
     assert full.bob.get("/requests/task?task=t2").status_code == 404
     assert full.bob.get("/requests/task?task=t1").status_code == 200
-    asked = full.bob.get("/requests?team=support")
-    assert "No attempts like this here" in text_of(main_of(asked))
+    asked = text_of(main_of(full.bob.get("/requests?team=support")))
+    assert "ignored team=support: there is no such team" in asked and "Support" not in asked
+
+
+@pytest.mark.parametrize("path", [*FOR_LEADS, "/teams/search", "/models/llama"])
+def test_a_lead_is_offered_only_what_own_teams_use(full: People, path: str) -> None:
+    """Chat is the endpoint of the team support, and only support's."""
+    every = full.alice.get(path).content.decode()
+    assert "Chat" in text_of(every)
+    of_bob = full.bob.get(path).content.decode()
+    assert "Chat" not in text_of(of_bob) and 'value="chat"' not in of_bob
+    if path == "/endpoints":
+        assert "Answers" in text_of(of_bob)
+
+
+def test_a_lead_cannot_open_what_own_teams_do_not_use(full: People) -> None:
+    assert full.bob.get("/endpoints/chat").status_code == 404
+    assert full.bob.get("/endpoints/answers").status_code == 200
+    assert full.bob.get("/models/llama").status_code == 200
+    assert full.charlie.get("/endpoints/answers").status_code == 404
+    assert full.charlie.get("/endpoints/chat").status_code == 200
+    assert full.alice.get("/endpoints/chat").status_code == full.alice.get("/endpoints/answers").status_code == 200
+    filtered = text_of(main_of(full.bob.get("/?endpoint=chat")))
+    assert "ignored endpoint=chat: there is no such endpoint" in filtered
 
 
 def test_figures_of_a_lead_are_those_of_the_team(full: People) -> None:

@@ -69,7 +69,7 @@ def _answer(dimension: groups.Grouping, shown: TableView, currency: str) -> str:
 @require("costs")
 def detail(request: HttpRequest, dimension: groups.Grouping, slug: str) -> HttpResponse:
     state = read(request)
-    noun = next((n for n in state.names[dimension].values() if n.slug == slug), None)
+    noun = next((n for n in state.offered[dimension].values() if n.slug == slug), None)
     if noun is None or (dimension == "team" and not state.viewer.sees_team(noun.id)):
         raise Http404(f"no {dimension} is called {slug}")
     state = _only(state, dimension, noun.id, slug)

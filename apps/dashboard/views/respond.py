@@ -157,13 +157,11 @@ def _chips(state: PageState) -> list[Chip]:
 
 
 def _filtering(state: PageState) -> Filtering | None:
-    """Select boxes of the page's dimensions; a lead is offered only own teams."""
+    """Select boxes of the page's dimensions."""
     choices = []
-    for dimension, names in state.names.items():
+    for dimension in state.names:
         chosen = getattr(state.selection.filters, dimension) or frozenset()
-        offered = [n for n in names.values() if n.id or chosen]
-        if dimension == "team" and state.viewer.teams is not None:
-            offered = [n for n in offered if n.id in state.viewer.teams]
+        offered = [n for n in state.offered[dimension].values() if n.id or chosen]
         options = [FilterOption(n.slug, n.name, n.id in chosen) for n in sorted(offered, key=lambda n: n.name.lower())]
         choices.append(FilterChoice(dimension, dimension.capitalize(), options))
     return Filtering(choices, _hidden(state, leave_out=state.names)) if choices else None

@@ -9,6 +9,7 @@ from apps.rollups.selectors.hours import (
     replica_hours,
 )
 from apps.rollups.selectors.owners import LabelOwners, task_hours
+from apps.rollups.selectors.seen import used_by
 from apps.rollups.selectors.tasks import cohorts, cohorts_of
 from apps.rollups.selectors.usage import Usage, merged, usage, usage_of
 
@@ -30,4 +31,5 @@ __all__ = [
     "task_hours",
     "usage",
     "usage_of",
+    "used_by",
 ]
