@@ -187,6 +187,7 @@ def _holding(replica: Replica) -> Holding:
         gpus=deployment.gpus_per_replica if deployment else None,
         held_from=replica.held_from,
         held_until=replica.held_until,
+        name=replica.name,
     )
 
 

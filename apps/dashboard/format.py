@@ -39,6 +39,22 @@ def count(value: int) -> str:
     return f"{value:,}".replace("-", "−")
 
 
+def hours(seconds: Decimal) -> str:
+    """Seconds as hours: 0.25 h below ten, 1.24 k h above."""
+    length = float(seconds) / 3600
+    return f"{length:.2f} h" if length < 10 else f"{compact(length)} h"
+
+
+def counted(number: int, one: str) -> str:
+    """1 engine, 2 engines."""
+    return f"{count(number)} {one}{'' if number == 1 else 's'}"
+
+
+def compact_counted(number: int, one: str) -> str:
+    """1 request, 18.3 M requests."""
+    return f"{compact(number)} {one}{'' if number == 1 else 's'}"
+
+
 def compact(value: float) -> str:
     """Three significant digits with a step: 999, 1.24 k, 18.3 M; whole numbers below a thousand."""
     magnitude = abs(value)

@@ -54,7 +54,7 @@ def test_overview_says_what_was_spent_and_what_of_it_was_idle(alice: Client) -> 
     assert "$4.00 1 accepted of 1 decided · small sample" in key_figure(response, "Cost per accepted task")
     assert "4 client requests, in 4 attempts" in key_figure(response, "Requests")
     assert "2.40 k 2.00 k in, 400 out" in key_figure(response, "Tokens")
-    assert "25.0 % 1 requests failed on our side" in key_figure(response, "Error rate")
+    assert "25.0 % 1 request failed on our side" in key_figure(response, "Error rate")
     # One streamed request, its first token after two seconds; histograms are within 1 %.
     assert re.search(r"p50 (1\.99|2\.00|2\.01) s", key_figure(response, "Time to first token"))
 

@@ -33,6 +33,21 @@ def test_an_empty_page_says_what_to_do_next(empty: People, path: str) -> None:
     assert expected in words
 
 
+@pytest.mark.parametrize("path", ["/", "/tasks", "/teams", "/models", "/engines", "/requests"])
+def test_while_a_recording_is_laid_out_pages_say_so_and_look_again(empty: People, path: str) -> None:
+    ingest.mark_recording(kinds=["litellm"], name="demo", scope="ifm_demo")
+    ingest.ensure_target(spec=ingest.TargetSpec(name="gpu-0", url="", enabled=False, recording=True))
+    main = main_of(empty.alice.get(path))
+    assert "The recording is being laid out" in text_of(main) and "Three steps" not in text_of(main)
+    assert 'data-refresh="5"' in main
+
+
+def test_a_page_with_data_stops_looking_again_so_often() -> None:
+    world.build(datetime.now(UTC))
+    ingest.ensure_target(spec=ingest.TargetSpec(name="gpu-0", url="", enabled=False, recording=True))
+    assert "data-refresh" not in main_of(people().alice.get("/?range=7d"))
+
+
 def test_what_an_empty_page_says_to_type_is_accepted() -> None:
     now = datetime.now(UTC)
     lines = examples("http://inferometer.test", now)

@@ -77,7 +77,7 @@ def _rates(row: ReplicaHourRow, holding: Holding | None, book: PriceBook) -> lis
     if holding is None:
         return [(1, Rate(None, None, None, f"replica {row.replica_id} is not in the catalog"))]
     if holding.gpus is None:
-        return [(1, Rate(None, None, None, f"replica {holding.slug} belongs to no deployment"))]
+        return [(1, Rate(None, None, None, f"replica {holding.name or holding.slug} belongs to no deployment"))]
     spans = book.gpu_hour_spans(holding.gpu_type_id, _held(row, holding))
     return [(span.length // _MICROSECOND, _rate(holding.gpus, price)) for span, price in spans]
 

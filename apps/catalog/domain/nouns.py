@@ -113,6 +113,7 @@ class Holding:
     gpus: Decimal | None
     held_from: datetime | None
     held_until: datetime | None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

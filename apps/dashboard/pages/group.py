@@ -85,10 +85,11 @@ def build(state: PageState, name: str, inner: groups.Grouping) -> GroupPage:
     before = rollups.merged(befores[0]) if befores else None
     spent = groups.spending(state, inner)
     cost, cost_before, costs = spent.total, spent.before, by_bucket(spent.buckets)
+    used_up = shared(cost) if spent.groups else groups.NOTHING_ATTRIBUTED
     tasks = attribution.task_costs(window=when.window, filters=kept, now=state.now)[0]
     return GroupPage(
-        answer=_answer(name, cost, usage),
-        figures=_figures(state, (usage, before), (cost, cost_before), tasks, buckets, costs),
+        answer=_answer(name, cost, used_up, usage),
+        figures=[_spent(state, cost, cost_before, used_up, costs), *_figures(state, usage, before, tasks, buckets)],
         latencies=_latencies(usage, before),
         charts=_charts(state, buckets, costs, cost.currency),
         waste=_waste(state, cost),
@@ -100,54 +101,62 @@ def build(state: PageState, name: str, inner: groups.Grouping) -> GroupPage:
     )
 
 
+def _spent(
+    state: PageState, cost: Cost, before: Cost | None, used_up: Money, buckets: dict[datetime, Cost]
+) -> KeyFigure:
+    spark = [known(shared(buckets[s])) if s in buckets else none_is_zero(state, s) for s in finished(state)]
+    return KeyFigure(
+        label="Cost of its requests",
+        value=money_words(used_up, cost.currency, at_least=cost.partial),
+        note="their share of busy GPU time",
+        change=relative(used_up, shared(before)) if before else None,
+        spark=[] if isinstance(used_up, Unknown) else spark,
+        term="shared",
+    )
+
+
 def _figures(
-    state: PageState,
-    usages: tuple[Usage | None, Usage | None],
-    costs: tuple[Cost, Cost | None],
-    tasks: TaskCostRow,
-    buckets: dict[datetime, Usage],
-    cost_buckets: dict[datetime, Cost],
+    state: PageState, usage: Usage | None, before: Usage | None, tasks: TaskCostRow, buckets: dict[datetime, Usage]
 ) -> list[KeyFigure]:
-    usage, before = usages
-    cost, cost_before = costs
     starts = finished(state)
     rows = [buckets.get(start) for start in starts]
     counts = [(buckets.get(start), none_is_zero(state, start)) for start in starts]
-    spent = KeyFigure(
-        label="Cost of its requests",
-        value=money_words(shared(cost), cost.currency, at_least=cost.partial),
-        note="their share of busy GPU time",
-        change=relative(shared(cost), shared(cost_before)) if cost_before else None,
-        spark=[known(shared(cost_buckets[s])) if s in cost_buckets else none_is_zero(state, s) for s in starts],
-        term="shared",
-    )
+    began = f"{tasks.accepted:,} accepted of {tasks.decided:,} decided tasks that began here"
     per_task = KeyFigure(
         label="Cost per accepted task",
         value=money_words(tasks.cost_per_accepted, tasks.currency, at_least=tasks.partial),
-        note=f"{tasks.accepted:,} accepted of {tasks.decided:,} decided",
+        note=f"{began}; {tasks.reason}" if tasks.partial else began,
         url=state.url("/tasks"),
         term="cost-per-accepted-task",
     )
     if usage is None:
-        return [spent, per_task]
+        return [per_task]
     errors = rate(usage.failed_calls, usage.calls, NO_REQUESTS)
     tokens = usage.input_tokens + usage.output_tokens
     return [
-        spent,
         per_task,
         KeyFigure(
             label="Requests",
             value=words.compact(usage.calls),
-            note=f"client requests, in {words.compact(usage.attempts)} attempts",
+            note="client requests that came here",
             change=relative(usage.calls, before.calls) if before else None,
             spark=[row.calls if row else nothing for row, nothing in counts],
             url=state.url("/requests"),
             term="requests",
         ),
         KeyFigure(
+            label="Attempts",
+            value=words.compact(usage.attempts),
+            note=f"{_failed(usage)} of them failed on our side, retries and fallbacks included",
+            change=relative(usage.attempts, before.attempts) if before else None,
+            spark=[row.attempts if row else nothing for row, nothing in counts],
+            url=state.url("/requests"),
+            term="requests",
+        ),
+        KeyFigure(
             label="Error rate",
             value=errors if isinstance(errors, Unknown) else words.share(errors),
-            note=f"{usage.failed_calls:,} requests failed on our side",
+            note=f"{words.counted(usage.failed_calls, 'request')} failed on our side",
             change=points(errors, rate(before.failed_calls, before.calls, NO_REQUESTS), "down") if before else None,
             spark=[known(rate(row.failed_calls, row.calls, NO_REQUESTS)) if row else None for row in rows],
             url=state.url("/requests", outcome="failed"),
@@ -162,6 +171,11 @@ def _figures(
             term="tokens",
         ),
     ]
+
+
+def _failed(usage: Usage) -> str:
+    failed = usage.server_error + usage.timeout + usage.partial
+    return words.share(failed / usage.attempts) if usage.attempts else "none"
 
 
 def _cached(usage: Usage) -> str:
@@ -255,14 +269,13 @@ def _endings(state: PageState, usage: Usage) -> list[Ending]:
     ]
 
 
-def _answer(name: str, cost: Cost, usage: Usage | None) -> str:
-    amount = shared(cost)
+def _answer(name: str, cost: Cost, amount: Money, usage: Usage | None) -> str:
     if usage is None:
         return ""
     if isinstance(amount, Unknown):
         return f"What {name} cost is not known: {amount.reason}."
     sentence = f"{name} used {words.money(amount, cost.currency or 'USD')} of busy GPU time"
-    sentence += f" for {words.compact(usage.calls)} requests"
+    sentence += f" for {words.compact_counted(usage.calls, 'request')}"
     waste = cost.waste
     if isinstance(waste, Decimal) and amount > 0 and waste / amount >= Decimal("0.005"):
         sentence += f"; {words.share(float(waste / amount))} of it went to retries, fallbacks, escalations and failures"

@@ -43,7 +43,7 @@ def freshness(state: PageState) -> list[Freshness]:
     if scraped:
         failing = [target for target in scraped if target.healthy is False]
         seen = [target.last_ok_at for target in scraped if target.last_ok_at is not None]
-        engines = f"{len(scraped)} engines" + (f", {len(failing)} unhealthy" if failing else "")
+        engines = words.counted(len(scraped), "engine") + (f", {len(failing)} unhealthy" if failing else "")
         oldest = min(seen, default=None)
         tone = "bad" if failing else tone_of(oldest, state.now)
         found.append(Freshness(engines, tone, "last scrape", oldest))
@@ -103,7 +103,7 @@ def build(state: PageState) -> HealthPage:
     hours = rollups.replica_hours(window)
     found = [FindingLine(names[one.replica_id].name, one) for one in attribution.findings(window=window, hours=hours)]
     return HealthPage(
-        answer=_answer(sources, targets, open_rejects),
+        answer=_answer(sources, targets, open_rejects, len(found)),
         sources=sources,
         targets=targets,
         coverage=_coverage(state, rollups.coverage_of(hours)),
@@ -137,7 +137,7 @@ def _coverage(state: PageState, found: Sequence[Coverage]) -> list[CoverageLine]
     ]
 
 
-def _answer(sources: list[SourceLine], targets: list[TargetRow], open_rejects: int) -> str:
+def _answer(sources: list[SourceLine], targets: list[TargetRow], open_rejects: int, findings: int) -> str:
     if not sources and not targets:
         return ""
     silent = [line.source.name for line in sources if line.tone == "bad"]
@@ -148,8 +148,16 @@ def _answer(sources: list[SourceLine], targets: list[TargetRow], open_rejects: i
         if names
     ]
     if open_rejects:
-        problems.append(f"{words.count(open_rejects)} records wait to be fixed")
+        problems.append(f"{_rejected(open_rejects)} to be fixed")
+    if findings:
+        problems.append(f"{words.counted(findings, 'finding')} to look into")
     if not problems:
-        return "Everything that sends has been heard of lately, and nothing waits to be fixed."
+        return "Everything that sends has been heard of lately, and nothing waits to be fixed or looked into."
     sentence = "; ".join(problems)
     return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def _rejected(waiting: int) -> str:
+    if waiting > ingest.COUNTED:
+        return f"more than {words.count(ingest.COUNTED)} records wait"
+    return f"{words.counted(waiting, 'record')} {'waits' if waiting == 1 else 'wait'}"

@@ -132,7 +132,7 @@ def _spend(state: PageState, sums: _Sums) -> KeyFigure:
     buckets = by_bucket(sums.costs)
     notes = [f"{words.share(float(cost.utilisation))} of it used"] if isinstance(cost.utilisation, Decimal) else []
     if cost.partial:
-        notes = [f"without {words.compact(float(cost.unpriced_gpu_seconds / 3600))} GPU-hours: {cost.reason}"]
+        notes = [f"without {words.hours(cost.unpriced_seconds)} of replicas: {cost.reason}"]
     return KeyFigure(
         label="Spend",
         value=money_words(cost.amount, cost.currency, at_least=cost.partial),
@@ -174,7 +174,7 @@ def _traffic(state: PageState, sums: _Sums) -> list[KeyFigure]:
         KeyFigure(
             label="Requests",
             value=words.compact(usage.calls),
-            note=f"client requests, in {words.compact(usage.attempts)} attempts",
+            note=f"client requests, in {words.compact_counted(usage.attempts, 'attempt')}",
             change=relative(usage.calls, before.calls) if before else None,
             spark=[row.calls if row else nothing for row, nothing in counts],
             url=state.url("/requests"),
@@ -192,7 +192,7 @@ def _traffic(state: PageState, sums: _Sums) -> list[KeyFigure]:
         KeyFigure(
             label="Error rate",
             value=errors if isinstance(errors, Unknown) else words.share(errors),
-            note=f"{usage.failed_calls:,} requests failed on our side",
+            note=f"{words.counted(usage.failed_calls, 'request')} failed on our side",
             change=points(errors, rate(before.failed_calls, before.calls, NO_REQUESTS), "down") if before else None,
             spark=[known(rate(row.failed_calls, row.calls, NO_REQUESTS)) if row else None for row in rows],
             url=state.url("/requests", outcome="failed"),

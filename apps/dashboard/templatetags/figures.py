@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django import template
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from apps.attribution.selectors import TaskCostRow
@@ -163,6 +164,20 @@ def cell_bar(value: Decimal | float | Unknown | None, top: Decimal | float | Non
 @register.simple_tag
 def not_accepted(row: TaskCostRow) -> str:
     return words.count(row.decided - row.accepted)
+
+
+@register.simple_tag
+def problems(message: str) -> SafeString:
+    """Why a record was rejected, a line for each reason; numbers too long to read are cut."""
+    lines = [_LONG_NUMBER.sub(_cut, line) for line in message.splitlines() if line.strip()]
+    return format_html_join(mark_safe("<br>"), "<bdi>{}</bdi>", ((line,) for line in lines))  # noqa: S308
+
+
+_LONG_NUMBER = re.compile(r"\d{25,}")
+
+
+def _cut(number: re.Match[str]) -> str:
+    return f"{number[0][:12]}… ({len(number[0]):,} digits)"
 
 
 @register.simple_tag

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from apps.core.query import NONE_GIVEN
 from apps.dashboard import csv_file
+from apps.dashboard import format as words
 from apps.dashboard.access import require
 from apps.dashboard.pages import group, groups
 from apps.dashboard.pages.overview import spend_chart
@@ -63,7 +64,7 @@ def _answer(dimension: groups.Grouping, shown: TableView, currency: str) -> str:
     if dearest is None or not known(dearest.cost):
         return ""
     cost = money_words(as_shown(cell, dearest.cost), currency)
-    return f"{dearest.name} costs most of {len(shown.rows)} {dimension}s: {cost} of busy GPU time."
+    return f"{dearest.name} costs most of {words.counted(len(shown.rows), dimension)}: {cost} of busy GPU time."
 
 
 @require("costs")

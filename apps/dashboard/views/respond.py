@@ -16,6 +16,12 @@ from apps.dashboard import format as words
 from apps.dashboard.examples import examples
 from apps.dashboard.period import PRESETS, Period
 from apps.dashboard.state import PageState
+from apps.ingest import selectors as ingest
+
+LIVE = 30
+"""Seconds until the page of a live range asks again."""
+SOON = 5
+"""The same for a page to which the first data are on their way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,7 @@ def respond(
     with_charts: bool = False,
 ) -> HttpResponse:
     """The page, or its panel when HTMX asks for it (but whole again when it restores history)."""
+    fills = _fills(state)
     is_fragment = "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
     merged = {
         **context,
@@ -104,11 +111,17 @@ def respond(
         "nearest": _nearest(state),
         "examples": examples(f"{request.scheme}://{request.get_host()}", state.now),
         "settings_url": reverse("settings") if state.viewer.can("settings") else "",
-        "refresh_seconds": 30 if state.period.live and with_range else 0,
+        "fills": fills,
+        "refresh_seconds": SOON if fills else LIVE if state.period.live and with_range else 0,
     }
     response = render(request, "fragment.html" if is_fragment else "page.html", merged)
     patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
     return response
+
+
+def _fills(state: PageState) -> bool:
+    """Whether a recording is being laid out, of which nothing can be shown yet."""
+    return state.facts is None and ingest.recording_notice(state.heard.sources, state.heard.targets) is not None
 
 
 def _ranges(state: PageState, with_compare: bool) -> Ranges:

@@ -14,7 +14,7 @@ from apps.rollups.selectors.query import condition, rows
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Tokens of one replica in the hours in which its engine was seen."""
+    """Tokens of one replica in the hours in which its engine was seen; in all hours, where it never was."""
 
     replica_id: int
     logged_prompt_tokens: int
@@ -52,10 +52,14 @@ def covered(found: Sequence[Coverage]) -> float | Unknown:
 def coverage_of(hours: Iterable[ReplicaHourRow]) -> list[Coverage]:
     """The same as `coverage` for whoever already holds the hours of the window."""
     sums: dict[int, list[int]] = {}
+    unseen: dict[int, list[int]] = {}
     measured: set[int] = set()
     for hour in hours:
         have = sums.setdefault(hour.replica_id, [0, 0, 0, 0])
         if hour.counted_prompt_tokens is None or hour.counted_generation_tokens is None:
+            blind = unseen.setdefault(hour.replica_id, [0, 0, 0, 0])
+            blind[0] += hour.logged_prompt_tokens
+            blind[2] += hour.logged_generation_tokens
             continue
         measured.add(hour.replica_id)
         parts = (
@@ -65,6 +69,7 @@ def coverage_of(hours: Iterable[ReplicaHourRow]) -> list[Coverage]:
             hour.counted_generation_tokens,
         )
         sums[hour.replica_id] = [total + part for total, part in zip(have, parts, strict=True)]
+    sums |= {replica_id: blind for replica_id, blind in unseen.items() if replica_id not in measured}
     return [
         Coverage(
             replica_id,
@@ -79,9 +84,9 @@ def coverage_of(hours: Iterable[ReplicaHourRow]) -> list[Coverage]:
 
 _QUERY = """
 SELECT replica_id,
-    coalesce(sum(logged_prompt_tokens) FILTER (WHERE {seen}), 0)::bigint,
+    coalesce(sum(logged_prompt_tokens) FILTER (WHERE {seen}), sum(logged_prompt_tokens), 0)::bigint,
     sum(counted_prompt_tokens) FILTER (WHERE {seen})::bigint,
-    coalesce(sum(logged_generation_tokens) FILTER (WHERE {seen}), 0)::bigint,
+    coalesce(sum(logged_generation_tokens) FILTER (WHERE {seen}), sum(logged_generation_tokens), 0)::bigint,
     sum(counted_generation_tokens) FILTER (WHERE {seen})::bigint
 FROM rollups_replicahour WHERE {where} GROUP BY replica_id ORDER BY replica_id
 """
