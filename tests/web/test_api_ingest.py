@@ -219,6 +219,20 @@ def test_a_body_that_breaks_late_says_what_is_stored_already() -> None:
     assert Request.objects.count() == 60_000
 
 
+@pytest.mark.parametrize("path", [REQUESTS, OUTCOMES])
+def test_a_body_of_too_many_wrong_records_is_read_so_far_and_400(path: str) -> None:
+    good = [record("good")]
+    if path == OUTCOMES:
+        good = [{"task_id": "t", "accepted": True, "decided_at": NOW.timestamp()}]
+    packed = gzip.compress(ndjson(*good) + b"1\n" * 100_000, 1)
+    answer = assert_problem(post(path, packed, key("ingest"), encoding="gzip"), 400)
+    assert answer["problems"][0]["code"] == "too_many_rejected"
+    assert (answer["stored"], answer["rejected"]) == (1, 20_001)
+    assert "1 of its records are stored" in answer["detail"]
+    assert "not read" in answer["detail"]
+    assert (Request if path == REQUESTS else Outcome).objects.count() == 1
+
+
 class Stream:
     """A body of any size that is made while it is read; `given` counts."""
 

@@ -84,7 +84,7 @@ class IngestOutcomes(Ingest):
         choices = self.choices(request, {"results": RESULTS})
         caller = self.caller(request)
         source = SourceRef(name=caller.name, kind="outcomes", scope=caller.key_prefix)
-        answer = ingest_outcomes(source=source, body=self.body(request), now=self.now())
+        answer = ingest_outcomes(source=source, body=self.body(request), now=self.now(), progress=self.note)
         return answered(answer, choices["results"])
 
 

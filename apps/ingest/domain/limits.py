@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from apps.core.time import to_micros
@@ -21,14 +22,31 @@ CLOCK_TOLERANCE_US = HOUR_US
 LONGEST_US = 7 * 24 * HOUR_US
 OLDEST_US = to_micros(datetime(2020, 1, 1, tzinfo=UTC))
 LONGEST_QUEUE_US = LONGEST_US
+MAX_DEPTH = 64
+"""Levels of nesting in one record."""
+MAX_BRACKETS = 100_000
+"""Objects and lists that begin or end in one record."""
+MAX_PROBLEMS = 20
+"""Told of one record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Bytes of one record and of what is decoded at a time; records read by column, and stored, together."""
+    """Bytes of one record and of what is decoded at a time; records read by column, and stored, together.
+
+    The last three bound what one body may cost that is wrong from end to end: bytes of elements that are too long,
+    records that hold nothing to store, bytes of those among them that had to be taken apart.
+    """
 
     record_bytes: int = 1 << 20
     block_bytes: int = 1 << 20
     whole_bytes: int = 16 << 20
     page_records: int = 512
     chunk_records: int = 16_384
+    skipped_bytes: int = 64 << 20
+    wrong_records: int = 20_000
+    wrong_bytes: int = 16 << 20
+
+    def without_end(self) -> Sizes:
+        """For files of any size, whose reader may take all the time they need."""
+        return replace(self, skipped_bytes=sys.maxsize, wrong_records=sys.maxsize, wrong_bytes=sys.maxsize)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
 from apps.core.errors import Problem
+from apps.ingest.domain.limits import MAX_BRACKETS, MAX_DEPTH
+from apps.ingest.domain.structure import shape_of
 
 BODIES = frozenset(
     """
@@ -54,13 +57,19 @@ def parse(raw: bytes) -> tuple[Any, list[str]]:
         raise Unreadable(Problem("bad_utf8", message)) from None
     if "\x00" in text:
         raise Unreadable(Problem("nul_byte", f"there is a NUL byte at byte {raw.index(0)}"))
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+        deepest, brackets = shape_of(raw)
+        if deepest > MAX_DEPTH:
+            raise Unreadable(Problem("too_deep", f"is nested more than {MAX_DEPTH} levels deep"))
+        if brackets > MAX_BRACKETS:
+            raise Unreadable(Problem("too_large", f"holds more than {MAX_BRACKETS // 2:,} objects and lists"))
     twice: list[str] = []
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         out = dict(pairs)
         if len(out) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice.extend(dict.fromkeys(name for name in names if names.count(name) > 1))
+            counts = Counter(name for name, _ in pairs)
+            twice.extend(name for name, count in counts.items() if count > 1)
         return out
 
     try:

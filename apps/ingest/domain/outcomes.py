@@ -19,7 +19,7 @@ from apps.ingest.domain.identity import identity128, key64
 from apps.ingest.domain.objects import kept
 from apps.ingest.domain.reading import Decoding
 from apps.ingest.domain.records import Rejected
-from apps.ingest.domain.splitting import Bytes
+from apps.ingest.domain.splitting import Bytes, Stopped
 from apps.ingest.domain.strict import read_object, refuse_repeats
 from apps.ingest.domain.validation import text_problem
 
@@ -78,22 +78,28 @@ class Decided:
 
 def read_outcomes(
     blocks: Iterable[Bytes], scope: str, now_us: int, sizes: limits.Sizes | None = None
-) -> tuple[list[Decided], list[Rejected]]:
-    """The outcomes of a body, and what is wrong with the others. Raises InvalidInput for a body that is bad as such.
+) -> tuple[list[Decided], list[Rejected], Stopped | None]:
+    """The outcomes of a body, what is wrong with the others, and why no more was read, if there is more.
+
+    Raises InvalidInput for a body that is bad as such.
 
     `scope` is part of what makes two outcomes the same, as for requests.
     """
     decided: list[Decided] = []
     rejected: list[Rejected] = []
-    for part in Decoding(_Codec(), sizes or limits.Sizes()).parts(blocks):
+    decoding = Decoding(_Codec(), sizes or limits.Sizes())
+    for part in decoding.parts(blocks):
         rejected += part.rejected
         for sent, position in zip(part.structs, part.positions, strict=True):
             found = [replace(problem, record=position) for problem in _problems(sent, now_us)]
             if found:
                 rejected.append(Rejected(position, kept(msgspec.to_builtins(sent)), tuple(found)))
+                decoding.patience.spend(1)
+                if decoding.patience.ended:
+                    break
             else:
                 decided.append(_decided(position, sent, scope))
-    return decided, sorted(rejected, key=lambda one: one.position)
+    return decided, sorted(rejected, key=lambda one: one.position), decoding.stopped
 
 
 def _micros(moment: object) -> float | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Protocol
 
 import msgspec
@@ -15,7 +17,7 @@ from apps.ingest.domain.identity import NO_KEY, identities128, keys64, secret_ke
 from apps.ingest.domain.limits import Sizes
 from apps.ingest.domain.objects import Unreadable, parse
 from apps.ingest.domain.records import KEYS, Floats, Ints, Mask, Readings, Records, Rejected, joined
-from apps.ingest.domain.splitting import Bytes, Piece, elements_of, pieces
+from apps.ingest.domain.splitting import Bytes, Piece, Stopped, elements_of, pieces
 from apps.ingest.domain.strict import PossibleRepeat, Refused
 from apps.ingest.domain.validation import Spoken, faults, problems
 
@@ -74,19 +76,42 @@ class Decoded:
         self.bytes += other.bytes
 
 
+class Patience:
+    """What one body may still cost that holds little to store."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.records = sizes.wrong_records
+        self.bytes = sizes.wrong_bytes
+
+    def spend(self, records: int, size: int = 0) -> None:
+        self.records -= records
+        self.bytes -= size
+
+    @property
+    def ended(self) -> bool:
+        return self.records < 0 or self.bytes < 0
+
+
 class Decoding:
     """One body through one codec, piece by piece."""
 
-    def __init__(self, codec: Codec, sizes: Sizes) -> None:
+    def __init__(self, codec: Codec, sizes: Sizes, patience: Patience | None = None) -> None:
+        self.patience = patience or Patience(sizes)
+        self.stopped: Stopped | None = None
         self._codec = codec
         self._sizes = sizes
         self._position = 0
         self._array: list[Any] = []
 
     def parts(self, blocks: Iterable[Bytes]) -> Iterator[Decoded]:
-        """Everything in the body. Raises InvalidInput for a body that is bad as such."""
-        for piece in pieces(blocks, self._sizes, self._is_array):
-            yield self._decoded(piece)
+        """All of the body, or up to where it is `stopped`. Raises InvalidInput for a body that is bad as such."""
+        try:
+            for piece in pieces(blocks, self._sizes, self._is_array):
+                yield self._decoded(piece)
+                if self.patience.ended:
+                    raise Stopped(Problem("too_many_rejected", "too many of its records are wrong or hard to read"))
+        except Stopped as stopped:
+            self.stopped = stopped
 
     def _is_array(self, data: bytes) -> bool:
         try:
@@ -99,6 +124,7 @@ class Decoding:
         if piece.shape in ("too_long", "broken"):
             code = "too_large" if piece.shape == "too_long" else "not_json"
             rejected = Rejected(self._position, "", (Problem(code, piece.note, "", self._position),))
+            self.patience.spend(1)
             self._position += 1
             return Decoded(rejected=[rejected])
         if piece.shape == "array":
@@ -111,6 +137,7 @@ class Decoding:
         first, self._position = self._position, self._position + len(structs)
         places: Sequence[int] = range(first, self._position)
         if None in structs:
+            self.patience.spend(structs.count(None))
             kept = [(struct, place) for struct, place in zip(structs, places, strict=True) if struct is not None]
             structs, places = [struct for struct, _ in kept], [place for _, place in kept]
         return Decoded(structs, array("q", places), [], len(piece.data), piece.data, first)
@@ -128,19 +155,35 @@ class Decoding:
 
     def _one_by_one(self, data: bytes) -> Decoded:
         out = Decoded(bytes=len(data))
-        lines = [line for line in data.split(b"\n") if line.strip()]
-        for raw in [data] if len(lines) > 1 and _is_one_value(data) else lines:
+        for raw in _texts(data):
+            if self.patience.ended:
+                break
             try:
                 struct = self._codec.read_one(raw)
             except Refused as refused:
                 found = tuple(replace(problem, record=self._position) for problem in refused.problems)
                 out.rejected.append(Rejected(self._position, refused.payload, found))
+                self.patience.spend(1, len(raw))
             else:
+                self.patience.spend(struct is None, len(raw) // 4)
                 if struct is not None:
                     out.structs.append(struct)
                     out.positions.append(self._position)
             self._position += 1
         return out
+
+
+_LINE = re.compile(rb"[^ \t\r\n][^\n]*")
+
+
+def _texts(data: bytes) -> Iterator[bytes]:
+    """The whole as one value over several lines, or its lines that say something."""
+    lines = _LINE.finditer(data)
+    first, second = next(lines, None), next(lines, None)
+    if first and second and _is_one_value(data):
+        yield data
+        return
+    yield from (found[0] for found in chain(filter(None, (first, second)), lines))
 
 
 def _is_one_value(data: bytes) -> bool:
@@ -154,12 +197,17 @@ def _is_one_value(data: bytes) -> bool:
 
 @dataclass(slots=True)
 class Chunk:
-    """Records that become durable together. `bytes` counts the plain bytes that were read; the `last` may be empty."""
+    """Records that become durable together. `bytes` counts the plain bytes that were read; the `last` may be empty.
 
+    `stopped` is why nothing behind the last chunk was read, where there is more.
+    """
+
+    patience: Patience
     records: Records | None = None
     rejected: list[Rejected] = field(default_factory=list)
     bytes: int = 0
     last: bool = False
+    stopped: Stopped | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +224,8 @@ class Reader:
 
     def chunks(self, blocks: Iterable[Bytes]) -> Iterator[Chunk]:
         """All of a body in chunks of about `sizes.chunk_records`; at least one. Raises InvalidInput for a bad body."""
-        chunk, pages, page = Chunk(), list[Records](), Decoded()
         decoding = Decoding(self.codec, self.sizes)
+        chunk, pages, page = Chunk(decoding.patience), list[Records](), Decoded()
         for part in decoding.parts(blocks):
             if self.codec.CHECKS_TEXT:
                 try:
@@ -191,9 +239,9 @@ class Reader:
                     page = Decoded()
             if sum(map(len, pages)) + len(chunk.rejected) >= self.sizes.chunk_records:
                 yield self._joined(pages, chunk)
-                chunk, pages = Chunk(), []
+                chunk, pages = Chunk(decoding.patience), []
         self._turn(page, None, pages, chunk)
-        chunk.last = True
+        chunk.last, chunk.stopped = True, decoding.stopped
         yield self._joined(pages, chunk)
 
     def _joined(self, pages: list[Records], chunk: Chunk) -> Chunk:
@@ -205,19 +253,17 @@ class Reader:
         """A page of decoded records into columns."""
         if page.structs:
             positions = np.array(page.positions, dtype=np.int64)
-            records = self._records(page.structs, positions, raw, chunk.rejected)
+            records = self._records(page.structs, positions, raw, chunk)
             if records is not None:
                 pages.append(records)
         chunk.bytes += page.bytes
         chunk.rejected += page.rejected
 
-    def _records(
-        self, structs: list[Any], positions: Ints, raw: Bytes | None, rejected: list[Rejected]
-    ) -> Records | None:
+    def _records(self, structs: list[Any], positions: Ints, raw: Bytes | None, chunk: Chunk) -> Records | None:
         readings = self.codec.readings(structs, raw)
         bad = faults(readings, self.now_us)
         if bad.any():
-            return self._without_bad(structs, positions, readings, bad, rejected)
+            return self._without_bad(structs, positions, readings, bad, chunk)
         hashed = {id(column): keys64(column) for column in (*readings.names, *readings.ids[:-1])}
         keys = {name: hashed[id(column)] for name, column in zip(KEYS, readings.ids[:-1], strict=False)}
         keys["end_user_key"] = secret_keys64(readings.ids[-1], self.user_secret)
@@ -237,14 +283,20 @@ class Reader:
         )
 
     def _without_bad(
-        self, structs: list[Any], positions: Ints, readings: Readings, bad: Mask, rejected: list[Rejected]
+        self, structs: list[Any], positions: Ints, readings: Readings, bad: Mask, chunk: Chunk
     ) -> Records | None:
-        """Explain the bad records and read the others again."""
-        for i in np.nonzero(bad)[0].tolist():
+        """Explain the bad records and read the others again; nothing behind the bad one at which patience ends."""
+        places = np.nonzero(bad)[0]
+        left = max(chunk.patience.records, 0)
+        if len(places) > left:
+            bad = bad[: places[left] + 1]
+            places, positions = places[: left + 1], positions[: len(bad)]
+        chunk.patience.spend(len(places))
+        for i in places.tolist():
             found = problems(readings, i, self.now_us, self.codec.SPOKEN) + self.codec.more_problems(structs[i])
             told = found or [Problem("invalid", "the record was not understood")]
             place = int(positions[i])
-            rejected.append(
+            chunk.rejected.append(
                 Rejected(
                     place, self.codec.kept_struct(structs[i]), tuple(replace(problem, record=place) for problem in told)
                 )
@@ -252,7 +304,7 @@ class Reader:
         good = np.nonzero(~bad)[0]
         if not len(good):
             return None
-        return self._records([structs[i] for i in good.tolist()], positions[good], None, rejected)
+        return self._records([structs[i] for i in good.tolist()], positions[good], None, chunk)
 
 
 def _whole(column: Floats | Ints) -> Ints:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
 
 from apps.core.errors import InvalidInput, Problem
 from apps.ingest.domain.limits import Sizes
+from apps.ingest.domain.structure import STEP_BYTES, Structure
 
 Shape = Literal["lines", "array", "too_long", "broken"]
 _BOM = b"\xef\xbb\xbf"
 Bytes = bytes | memoryview
 SPACE = b" \t\r\n"
+
+
+class Stopped(InvalidInput):
+    """The rest of a body will not be read; what was read before stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,73 +193,75 @@ def _up_to(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
         yield block
 
 
-_OUTSIDE = re.compile(rb'["{}\[\],]')
-_INSIDE = re.compile(rb'["\\]')
+@dataclass(slots=True)
+class _Element:
+    """The element of an array that is being read: its bytes, or only their number once they are too many."""
 
+    parts: list[bytes] = field(default_factory=list)
+    length: int = 0
 
-class _Scanner:
-    """Finds where the elements of an array end, looking only at quotes and brackets, so that it needs no valid JSON."""
-
-    def __init__(self) -> None:
-        self.depth = 0
-        self.in_string = False
-        self.escaped = False
-        self.closed = False
-
-    def ends(self, data: bytes) -> Iterator[int]:
-        """Positions of the bytes that end an element: a comma between two, or the array's closing bracket."""
-        position = 0
-        while position < len(data):
-            if self.escaped:
-                self.escaped, position = False, position + 1
-                continue
-            found = (_INSIDE if self.in_string else _OUTSIDE).search(data, position)
-            if found is None:
-                return
-            position, byte = found.end(), found[0]
-            if self.in_string:
-                self.escaped, self.in_string = byte == b"\\", byte == b"\\"
-            elif byte == b'"':
-                self.in_string = True
-            elif byte in b"{[":
-                self.depth += 1
-            elif byte == b"," and self.depth == 0:
-                yield found.start()
-            elif byte in b"}]":
-                if self.depth == 0:
-                    self.closed = True
-                    yield found.start()
-                    return
-                self.depth -= 1
+    def add(self, data: bytes, sizes: Sizes) -> None:
+        self.length += len(data)
+        self.parts = [*self.parts, data] if self.length <= sizes.record_bytes else []
 
 
 def _elements(data: bytes, blocks: Iterator[bytes], sizes: Sizes) -> Iterator[Piece]:
-    """Elements one by one, for arrays in which something is wrong; `data` starts behind the opening bracket."""
-    scanner = _Scanner()
-    pending: list[bytes] = []
-    length = any_yet = 0
-    block: bytes | None = data
-    while block is not None:
+    """Elements as lines, for arrays in which something is wrong; `data` starts behind the opening bracket."""
+    together: list[bytes] = []
+    length = 0
+    for item in _one_by_one(data, blocks, sizes):
+        if isinstance(item, bytes):
+            # A line feed is white space here, or wrong inside a text, and a carriage return is the same.
+            together.append(item.replace(b"\n", b"\r"))
+            length += len(item)
+            if len(together) < _TOGETHER and length < sizes.block_bytes:
+                continue
+        if together:
+            yield Piece("lines", b"\n".join(together))
+            together, length = [], 0
+        if isinstance(item, Piece):
+            yield item
+    if together:
+        yield Piece("lines", b"\n".join(together))
+
+
+def _one_by_one(data: bytes, blocks: Iterator[bytes], sizes: Sizes) -> Iterator[bytes | Piece]:
+    """Raises Stopped where an element is so long that its end is not looked for any more."""
+    structure, element = Structure(), _Element()
+    any_yet, skipped = False, 0
+    for block in _blocks(data, blocks):
+        step = structure.read(block)
         start = 0
-        for end in scanner.ends(block):
-            pending.append(block[start:end])
-            element, start = b"".join(pending).strip(SPACE), end + 1
-            if length + end - start > sizes.record_bytes:
-                yield _too_long(length + end - start, sizes)
-            elif element:
-                yield Piece("lines", element)
-            elif any_yet or not scanner.closed:
+        for end in [*step.commas.tolist(), *([step.close] if step.close >= 0 else [])]:
+            element.add(block[start:end], sizes)
+            if element.length > sizes.record_bytes:
+                skipped += element.length
+                yield _too_long(element.length, sizes)
+            elif text := b"".join(element.parts).strip(SPACE):
+                yield text
+            elif any_yet or end != step.close:
                 yield Piece("broken", b"", "there is nothing between two commas of the array")
-            pending, length, any_yet = [], 0, 1
-        if scanner.closed:
+            start, any_yet, element = end + 1, True, _Element()
+        if step.close >= 0:
             yield from _after_array(block[start:], blocks)
             return
-        length += len(block) - start
-        pending = [*pending, block[start:]] if length <= sizes.record_bytes else []
-        block = next(blocks, None)
+        element.add(block[start:], sizes)
+        if element.length > sizes.record_bytes and skipped + element.length > sizes.skipped_bytes:
+            yield _too_long(element.length, sizes)
+            raise Stopped(Problem("too_long", "one of its records goes on and on: is a bracket or a quote missing?"))
     yield Piece(
         "broken", b"", "the array ends in the middle of this record: the body was cut off, or a quote is missing"
     )
+
+
+_TOGETHER = 512
+"""Elements decoded at a time."""
+
+
+def _blocks(data: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    for block in chain((data,), blocks):
+        for start in range(0, len(block), STEP_BYTES):
+            yield block[start : start + STEP_BYTES]
 
 
 def elements_of(data: bytes) -> Iterator[Piece]:

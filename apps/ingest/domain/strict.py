@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from decimal import Decimal
 from functools import cache, lru_cache
+from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,6 +13,7 @@ import numpy as np
 from msgspec import UNSET
 
 from apps.core.errors import Problem
+from apps.ingest.domain import limits
 from apps.ingest.domain.objects import Unreadable, kept, not_finite, parse, salvaged, type_word
 from apps.ingest.domain.splitting import Bytes
 
@@ -69,15 +71,22 @@ def read_object(raw: bytes, kind: type[S]) -> S:
     if not isinstance(value, dict):
         message = f"a record must be a JSON object, this is {type_word(value)}"
         raise Refused([Problem("wrong_type", message)], "")
-    found = [Problem("duplicate_key", "stands twice in the record: send it once", name[:80]) for name in twice]
-    found += [Problem("not_finite", "must be a finite number", path[:80]) for path in not_finite(value)]
+    found = [
+        Problem("duplicate_key", "stands twice in the record: send it once", name[:80])
+        for name in twice[: limits.MAX_PROBLEMS]
+    ]
+    found += [
+        Problem("not_finite", "must be a finite number", path[:80])
+        for path in islice(not_finite(value), limits.MAX_PROBLEMS)
+    ]
+    del found[limits.MAX_PROBLEMS :]
     named = {problem.field for problem in found}
     given: dict[str, Any] = {}
     for name, member in value.items():
         if name not in types:
-            found.append(
-                Problem("unknown_field", f"is not a field of this format{_nearest(name[:80], kind)}", name[:80])
-            )
+            if len(found) < limits.MAX_PROBLEMS:
+                message = f"is not a field of this format{_nearest(name[:80], kind)}"
+                found.append(Problem("unknown_field", message, name[:80]))
         elif name not in named:
             try:
                 given[name] = msgspec.convert(_exact(member, types[name]), types[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 import msgspec
@@ -9,9 +10,24 @@ from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Coalesce, Greatest
 
+from apps.core.errors import InvalidInput, Problem
+from apps.ingest.domain.answers import BatchAnswer
 from apps.ingest.domain.identity import identity128
 from apps.ingest.domain.records import Rejected
 from apps.ingest.models import Batch, Reject, Source
+
+Progress = Callable[[BatchAnswer, int], None]
+"""Told the answer so far and the bytes read since the last time."""
+
+
+def not_read(stopped: InvalidInput, answer: BatchAnswer) -> InvalidInput:
+    """What to say of a delivery whose rest was not read."""
+    problem = stopped.problems[0]
+    told = (
+        f"the rest of the body was not read, since {problem.message}: {answer.stored:,} of its records are stored, "
+        f"{answer.duplicate:,} were there already, {answer.rejected:,} were rejected"
+    )
+    return InvalidInput(Problem(problem.code, told))
 
 
 def keep_rejected(source_id: int, batch_id: int, what: str, rejected: list[Rejected], now: datetime) -> None:

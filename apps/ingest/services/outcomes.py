@@ -10,11 +10,12 @@ from django.db import connection, transaction
 
 from apps.core.time import to_micros
 from apps.ingest.domain.answers import BatchAnswer, RecordAnswer, SourceRef
+from apps.ingest.domain.limits import Sizes
 from apps.ingest.domain.outcomes import Decided, read_outcomes
 from apps.ingest.domain.records import Rejected
 from apps.ingest.domain.splitting import Bytes
 from apps.ingest.models import Batch, Source
-from apps.ingest.services.deliveries import count_delivery, keep_rejected
+from apps.ingest.services.deliveries import Progress, count_delivery, keep_rejected, not_read
 from apps.ingest.writer import name_tasks
 
 KIND = "outcomes"
@@ -32,11 +33,22 @@ ON CONFLICT (digest) DO NOTHING RETURNING digest
 
 
 def ingest_outcomes(
-    *, source: SourceRef, body: bytes | Iterable[Bytes], now: datetime, keep_rejects: bool = True
+    *,
+    source: SourceRef,
+    body: bytes | Iterable[Bytes],
+    now: datetime,
+    patient: bool = False,
+    progress: Progress | None = None,
+    keep_rejects: bool = True,
 ) -> BatchAnswer:
-    """Store a body of outcomes in one transaction. Raises InvalidInput for a body that is bad as such."""
+    """Store a body of outcomes in one transaction.
+
+    Raises InvalidInput for a body that is bad as such, and for one whose rest was not read because too much of it is
+    wrong: what was read is stored then, and `progress` has been told. A `patient` reader reads all.
+    """
     blocks: Iterable[Bytes] = [body] if isinstance(body, bytes) else body
-    decided, rejected = read_outcomes(blocks, source.scope, to_micros(now))
+    sizes = Sizes().without_end() if patient else Sizes()
+    decided, rejected, stopped = read_outcomes(blocks, source.scope, to_micros(now), sizes)
     row, _ = Source.objects.get_or_create(kind=KIND, name=source.name[:200], scope=source.scope[:64])
     with transaction.atomic():
         with connection.cursor() as cursor:
@@ -53,7 +65,12 @@ def ingest_outcomes(
             size=len(body) if isinstance(body, bytes) else 0,
             counts=(len(new), len(decided) - len(new), len(rejected)),
         )
-    return BatchAnswer(batch.pk, len(new), len(decided) - len(new), len(rejected), _results(decided, new, rejected))
+    answer = BatchAnswer(batch.pk, len(new), len(decided) - len(new), len(rejected), _results(decided, new, rejected))
+    if progress:
+        progress(answer, 0)
+    if stopped:
+        raise not_read(stopped, answer)
+    return answer
 
 
 def _store(decided: list[Decided], now: datetime) -> set[int]:

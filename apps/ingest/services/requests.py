@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -22,12 +22,11 @@ from apps.ingest.domain.reading import Chunk, Reader
 from apps.ingest.domain.records import Ints, Mask, Records, Rejected, without_repeats
 from apps.ingest.domain.splitting import Bytes
 from apps.ingest.models import Batch, Source
-from apps.ingest.services.deliveries import count_delivery, keep_rejected
+from apps.ingest.services.deliveries import Progress, count_delivery, keep_rejected, not_read
 from apps.ingest.sources.registry import REQUEST_SOURCES, sniffed_kind
 from apps.ingest.writer import RETRIED, Writer, ensure_partitions
 
 Answers = Literal["all", "rejected"]
-Progress = Callable[[BatchAnswer, int], None]
 TOLD_REJECTED = 1_000
 """Rejections that are listed when only those are asked for; all are kept in the database."""
 ATTEMPTS = 6
@@ -45,16 +44,18 @@ def ingest_requests(
     sizes: Sizes | None = None,
     answers: Answers = "all",
     progress: Progress | None = None,
+    patient: bool = False,
     keep_rejects: bool = True,
 ) -> BatchAnswer:
     """Store a body of any size, chunk by chunk; each chunk is committed before the next, and answered for.
 
-    Raises InvalidInput for a body that is bad as such; chunks before the bad part stay stored, and are duplicates when
-    the sender tries again. With `answers="rejected"` only (some) rejections are listed, so that memory stays flat.
-    `progress` is told the answer so far and the bytes of the chunk.
+    Raises InvalidInput for a body that is bad as such, or too wrong for the rest to be read unless `patient`; chunks
+    before that stay stored, and are duplicates when the sender tries again. With `answers="rejected"` only (some)
+    rejections are listed, so that memory stays flat. `progress` is told the answer so far and the bytes of the chunk.
     """
     kind, blocks = _kind_of(source, [stream] if isinstance(stream, bytes) else stream)
     sizes = sizes or _sizes()
+    sizes = sizes.without_end() if patient else sizes
     secret = settings.END_USER_KEY.encode()
     reader = Reader(REQUEST_SOURCES[kind], f"{kind}\0{source.scope}", to_micros(now), secret, sizes)
     chunks = read_ahead(reader.chunks(blocks), lambda chunk: chunk.last)
@@ -65,6 +66,8 @@ def ingest_requests(
             delivery.store(chunk)
             if progress:
                 progress(delivery.answer(), chunk.bytes)
+            if chunk.stopped:
+                raise not_read(chunk.stopped, delivery.answer())
     finally:
         chunks.close()
     assert delivery is not None

@@ -62,10 +62,17 @@ class Command(BaseCommand):
                 if kind == "auto":
                     kind, blocks = _told_outcomes(blocks)
                 if kind == "outcomes":
-                    answer = ingest_outcomes(source=replace(source, kind="outcomes"), body=blocks, now=now)
+                    answer = ingest_outcomes(
+                        source=replace(source, kind="outcomes"), body=blocks, now=now, patient=True
+                    )
                 else:
                     answer = ingest_requests(
-                        source=source, stream=blocks, now=now, answers="rejected", progress=bar.show
+                        source=source,
+                        stream=blocks,
+                        now=now,
+                        patient=True,
+                        answers="rejected",
+                        progress=bar.show,
                     )
                 bar.done(answer)
         except OSError as error:
