@@ -83,6 +83,12 @@ def latest_change(what: str | None = None) -> int:
     return changes.aggregate(newest=Max("id"))["newest"] or 0
 
 
+def changes_after(moment: datetime) -> list[CatalogChange]:
+    """Changes made at or after `moment`, oldest first."""
+    rows = Change.objects.filter(at__gte=moment).order_by("id")
+    return [CatalogChange(row.id, row.what, row.affects_from, row.affects_until) for row in rows]  # type: ignore[arg-type]
+
+
 def changes_since(change_id: int) -> list[CatalogChange]:
     """Changes with a greater id, oldest first."""
     rows = Change.objects.filter(id__gt=change_id).order_by("id")

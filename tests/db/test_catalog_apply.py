@@ -233,6 +233,7 @@ def test_all_problems_are_named_by_path_and_nothing_is_written() -> None:
         "endpoints[0].decision_window_hours",
         "deployments[0].replicas[0].slug",
         "deployments[0].replicas[0].metrics_url",
+        "prices.gpu_hour[0].gpu_type",
         "prices.gpu_hour[0].amount",
         "prices.gpu_hour[0].from",
         "plans",
@@ -381,3 +382,27 @@ def test_saving_a_noun_under_a_taken_slug_is_refused() -> None:
         services.save_noun(
             kind="team", noun_id=None, fields={"slug": "search", "name": "Other"}, audit=services.no_audit
         )
+
+
+def test_a_catalog_without_prices_can_be_shown() -> None:
+    assert selectors.document() == {}
+    document = {name: value for name, value in good_document().items() if name != "prices"}
+    apply(document)
+    shown = selectors.document()
+    assert "prices" not in shown
+    assert apply(shown).is_empty
+
+
+def test_every_problem_of_a_file_is_told_at_once() -> None:
+    document = good_document()
+    document["teams"].append({"slug": "Not a slug"})
+    document["deployments"][0]["gpu_type"] = "h200"
+    document["prices"] = {"gpu_hour": [{"gpu_type": "b200", "amount": 2, "from": "2026-01-01"}]}
+    with pytest.raises(InvalidInput) as caught:
+        apply(document)
+    assert {(problem.field, problem.code) for problem in caught.value.problems} == {
+        ("teams[2].slug", "invalid"),
+        ("deployments[0].gpu_type", "unknown"),
+        ("prices.gpu_hour[0].gpu_type", "unknown"),
+        ("prices.gpu_hour[0].source", "missing"),
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from apps.catalog.domain.difference import Difference
-from apps.catalog.domain.document import KINDS_IN_ORDER, Document, NounSpec, noun_of, parse
+from apps.catalog.domain.document import KINDS_IN_ORDER, Document, NounSpec, Reading, noun_of, read
 from apps.catalog.models import TABLES, Alias, AliasKind, Noun, Price
 from apps.catalog.selectors import price_entry
 from apps.catalog.services.aliases import write_alias
@@ -22,18 +22,19 @@ def apply(*, document: object, actor: str, dry_run: bool, audit: Audit = no_audi
     Names in the document win over nouns that ingest created: an alias that meant an unclaimed noun moves, and the
     noun goes when nothing means it any more. Raises InvalidInput with every problem, each with its path.
     """
-    read = parse(document)
+    reading = read(document)
     with writing(audit, actor=actor, dry_run=dry_run) as journal:
-        _check_references(read)
+        _check(reading)
+        wanted = reading.document
         rows: dict[tuple[str, str], Noun] = {}
         for kind in KINDS_IN_ORDER:
-            for spec in read.of_kind(kind):
+            for spec in wanted.of_kind(kind):
                 rows[kind, spec.slug] = write_noun(
                     journal, kind=kind, slug=spec.slug, fields=spec.fields, path=spec.path
                 )
-        _write_aliases(journal, read.nouns, rows)
-        write_prices(journal, read.prices)
-        omitted = tuple(_omitted(read))
+        _write_aliases(journal, wanted.nouns, rows)
+        write_prices(journal, wanted.prices)
+        omitted = tuple(_omitted(wanted))
     return journal.difference(omitted)
 
 
@@ -52,10 +53,11 @@ def save_noun(*, kind: str, noun_id: int | None, fields: dict[str, object], audi
     return int(row.pk)
 
 
-def _check_references(document: Document) -> None:
-    problems = []
-    known = {(spec.kind, spec.slug) for spec in document.nouns}
-    for path, kind, slug in document.references():
+def _check(reading: Reading) -> None:
+    """Raises InvalidInput with every problem of the file, those of its references among them."""
+    problems = list(reading.problems)
+    known = {(spec.kind, spec.slug) for spec in reading.document.nouns}
+    for path, kind, slug in reading.references:
         if (kind, slug) in known or TABLES[kind]._default_manager.filter(slug=slug).exists():
             continue
         problems.append(Problem("unknown", f"there is no {word(kind)} {slug!r}, here or in the catalog", path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import cast
@@ -80,16 +80,35 @@ _PRICE_REQUIRED: Mapping[PriceKind, tuple[str, ...]] = {
 }
 
 
-def parse(document: object) -> Document:
-    """Raises InvalidInput with every problem found; `field` of each is a path such as deployments[0].owner."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What could be read of a file; with problems, only what is worth checking further.
+
+    `references` are (path, kind, slug) of every noun that is referred to.
+    """
+
+    document: Document
+    problems: list[Problem]
+    references: list[tuple[str, str, str]]
+
+
+def read(document: object) -> Reading:
+    """`field` of each problem is a path such as deployments[0].owner."""
     parser = _Parser([])
     top = parser.mapping(document or {}, "", [*SECTIONS, "prices"])
     nouns = [noun for section, kind in SECTIONS.items() for noun in parser.nouns(top.get(section), section, kind)]
     prices = list(parser.prices(top.get("prices")))
     parser.problems.extend(_repeated(nouns, prices))
-    if parser.problems:
-        raise InvalidInput(parser.problems)
-    return Document(tuple(nouns), tuple(prices))
+    found = Document(tuple(nouns), tuple(prices))
+    return Reading(found, parser.problems, [*found.references(), *parser.references])
+
+
+def parse(document: object) -> Document:
+    """Raises InvalidInput with every problem found by itself; whether references exist is not looked at."""
+    reading = read(document)
+    if reading.problems:
+        raise InvalidInput(reading.problems)
+    return reading.document
 
 
 def price_of(kind: PriceKind, fields: Mapping[str, object]) -> PriceSpec:
@@ -114,6 +133,8 @@ def noun_of(kind: str, fields: Mapping[str, object]) -> NounSpec:
 @dataclass(frozen=True, slots=True)
 class _Parser:
     problems: list[Problem]
+    references: list[tuple[str, str, str]] = field(default_factory=list)
+    """Of prices that lack something."""
 
     def fail(self, code: str, message: str, path: str) -> None:
         self.problems.append(Problem(code, message, path.lstrip(".")))
@@ -203,6 +224,8 @@ class _Parser:
         price = self.read(given, path, readers)
         self.check_order(price, "from", "until", path)
         if any(name not in price for name in _PRICE_REQUIRED[kind]):
+            named = [(name, price.get(name)) for name in ("gpu_type", "endpoint")]
+            self.references.extend((f"{path}.{name}", name, slug) for name, slug in named if isinstance(slug, str))
             return None
         return PriceSpec(
             path=path,

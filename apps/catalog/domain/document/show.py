@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import pairwise
 
 from apps.catalog.domain.nouns import (
     AliasView,
@@ -116,9 +117,9 @@ def as_document(
     """
     shower = _Shower(nouns, aliases)
     document: dict[str, object] = {section: shower.section(kind) for section, kind in _SECTIONS}
-    ordered = list(prices)
     by_kind: dict[str, list[dict[str, object]]] = {}
-    for entry, following in zip(ordered, [*ordered[1:], None], strict=True):
+    for entry, following in pairwise([*prices, None]):
+        assert entry is not None
         by_kind.setdefault(entry.series.kind, []).append(shower.price(entry, following))
     document["prices"] = by_kind
     return {name: value for name, value in document.items() if value}
