@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
 
 from apps.accounts.domain.roles import Permission
 from apps.attribution import selectors as attribution
@@ -82,7 +83,7 @@ def shell_of(request: HttpRequest, state: PageState | None) -> Shell:
     password_url = _route("password")
     return Shell(
         nav=nav,
-        banners=banners(state),
+        banners=[*banners(state), *_recomputing(request, state)],
         person=user.get_username(),
         account_links=[Link("Change password", password_url)] if password_url else [],
         sign_out_url=_route("sign-out"),
@@ -103,6 +104,18 @@ def banners(state: PageState | None) -> list[Banner]:
         more = f"; and {len(assumed) - 3} more" if len(assumed) > 3 else ""
         found.append(Banner("warn", f"Assumed prices: {named}{more}."))
     return found
+
+
+def _recomputing(request: HttpRequest, state: PageState | None) -> list[Banner]:
+    """That hours are computed again after a change of names or prices, on pages of costs and of the catalog."""
+    if state is None and not request.path.startswith(_route("catalog")):
+        return []
+    hours = attribution.recomputing(state.period.window if state else None, state.now if state else timezone.now())
+    if not hours:
+        return []
+    which = words.counted(hours, "hour") + (" of this range" if state else "")
+    verb = "is" if hours == 1 else "are"
+    return [Banner("note", f"{which} {verb} being computed again after a change of names or prices: figures may move.")]
 
 
 def _silence(state: PageState) -> Banner | None:

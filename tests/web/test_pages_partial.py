@@ -11,6 +11,7 @@ from django.test import Client
 
 from apps.attribution import services as attribution
 from apps.attribution.models import TaskCost
+from apps.catalog.models import Change
 from apps.dashboard import format as words
 from apps.dashboard.templatetags.figures import problems
 from apps.ingest import services as ingest
@@ -124,3 +125,18 @@ def test_data_health_counts_what_must_be_looked_into(alice: Client) -> None:
     ReplicaHour.objects.filter(busy_us__gt=0).update(idle_us=-1_000_000)
     page = text_of(main_of(alice.get("/data-health")))
     assert "1 finding to look into" in page and "nothing waits" not in page
+
+
+def test_after_a_change_of_prices_pages_say_how_many_hours_are_computed_again(alice: Client) -> None:
+    """The price holds for all three hours of the world; the present hour has facts as well, but is not over."""
+    says = "3 hours of this range are being computed again after a change of names or prices"
+    assert "being computed again" not in text_of(alice.get("/?range=24h").content.decode())
+    changed = Change.objects.create(what="prices", affects_from=None, affects_until=None, reason="test")
+    for path in ("/?range=24h", "/teams?range=24h", "/tasks?range=24h", "/models/llama?range=24h"):
+        assert says in text_of(alice.get(path).content.decode()), path
+    assert "3 hours are being computed again" in text_of(alice.get("/catalog/prices").content.decode())
+    attribution.attribute_dirty(now=datetime.now(UTC))
+    assert "being computed again" not in text_of(alice.get("/?range=24h").content.decode())
+    Change.objects.filter(id=changed.id).update(what="labels", affects_from=world.start_of(datetime.now(UTC)))
+    FoldedHour.objects.update(catalog_change=changed.id - 1)
+    assert "being computed again" in text_of(alice.get("/teams?range=24h").content.decode())

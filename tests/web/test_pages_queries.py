@@ -13,7 +13,7 @@ from tests.web.pages_kit import DETAILS, PAGES
 from tests.web.people import People
 
 pytestmark = pytest.mark.django_db
-MOST = 16
+MOST = 19
 
 
 @pytest.fixture

@@ -32,6 +32,17 @@ def hours_behind(
     )
 
 
+def to_fold_again(hour: datetime, catalog_change: int, changes: Iterable[CatalogChange]) -> bool:
+    """Whether labels of the hour mean somebody else since it was folded with the changes up to `catalog_change`."""
+    # Requests that run over from the hour before are resolved as of then.
+    return any(
+        change.what == "labels"
+        and change.id > catalog_change
+        and (_touches(change, hour) or _touches(change, hour - HOUR))
+        for change in changes
+    )
+
+
 def is_behind(hour: datetime, run_id: UUID, basis: Basis | None, prices: Sequence[CatalogChange]) -> bool:
     if basis is None or basis.fold_run_id != run_id:
         return True

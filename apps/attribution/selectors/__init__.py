@@ -16,6 +16,7 @@ from apps.attribution.selectors.costs import costs, costs_of
 from apps.attribution.selectors.lines import LedgerPage, LinePlace, PlacedLine, ledger
 from apps.attribution.selectors.tasks import task_costs, task_costs_of
 from apps.attribution.selectors.unpriced import unpriced_lines
+from apps.attribution.selectors.waiting import recomputing
 
 __all__ = [
     "SMALL_SAMPLE",
@@ -36,6 +37,7 @@ __all__ = [
     "hours_without_ledger",
     "ledger",
     "replica_hour_balance",
+    "recomputing",
     "task_costs",
     "task_costs_of",
     "unpriced_lines",

@@ -1,11 +1,13 @@
-"""Finds the tasks whose cost is not in the ledger yet: they are in the facts, their hour is still to be attributed."""
+"""Finds what the ledger lacks: hours still to be computed (again), and the tasks in them whose cost is not there."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import cast
 
+from apps.attribution.domain.behind import Basis, is_behind, to_fold_again
 from apps.attribution.models import AttributedHour, TaskCost
+from apps.catalog import selectors as catalog
 from apps.core.query import Ask, Dimension, Filters
 from apps.core.time import HOUR, Window
 from apps.core.vocabulary import Decision
@@ -15,6 +17,9 @@ from apps.rollups.domain.facts import Cohort
 COHORT_DIMENSIONS: tuple[Dimension, ...] = ("team", "endpoint", "model")
 _SETTLING = timedelta(minutes=1)
 """Hours are attributed within seconds of every fold: one that waits for longer has facts that its ledger lacks."""
+
+
+_OF_LATE = timedelta(hours=6)
 
 
 def hours_behind(window: Window, now: datetime) -> dict[datetime, bool]:
@@ -31,6 +36,27 @@ def hours_behind(window: Window, now: datetime) -> dict[datetime, bool]:
     }
 
 
+def recomputing(window: Window | None, now: datetime) -> int:
+    """Hours (that start in `window`) still to be computed again, since names or prices were changed of late.
+
+    Zero where nothing was changed within the last six hours: then what is behind is only what has just come in.
+    """
+    changes = catalog.changes_after(now - _OF_LATE)
+    if not changes:
+        return 0
+    rows = AttributedHour.objects.all()
+    if window is not None:
+        rows = rows.filter(hour__gte=window.start, hour__lt=window.end)
+    columns = rows.values_list("hour", "fold_run_id", "catalog_change")
+    done = {hour: Basis(run_id, change) for hour, run_id, change in columns}
+    prices = [change for change in changes if change.what == "prices"]
+    return sum(
+        to_fold_again(hour, folded.catalog_change, changes)
+        or (hour + HOUR <= now and is_behind(hour, folded.run_id, done.get(hour), prices))
+        for hour, folded in rollups.folded_hours(window).items()
+    )
+
+
 def waiting_tasks(window: Window, filters: Filters, now: datetime) -> list[Cohort]:
     """Cohorts of the window's hours, by hour, team, endpoint, model and decision, whose cost is not attributed yet.
 
@@ -39,7 +65,7 @@ def waiting_tasks(window: Window, filters: Filters, now: datetime) -> list[Cohor
     behind = hours_behind(window, now)
     if not behind:
         return []
-    # Without the hour in which nothing is behind: mostly only the newest is.
+    # Mostly only the newest hour is behind.
     around = Window(min(behind), max(behind) + HOUR)
     (cohorts,) = rollups.cohorts_of([Ask(around, COHORT_DIMENSIONS, "hour")], filters)
     moving = [hour for hour, whole in behind.items() if not whole]

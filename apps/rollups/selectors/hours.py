@@ -19,6 +19,8 @@ class FoldedHourRow:
 
     run_id: UUID
     as_of: datetime
+    catalog_change: int = 0
+    """The newest change of the catalog that it was folded with, or that does not touch it."""
 
 
 _EDGES = "SELECT " + ", ".join(
@@ -37,7 +39,8 @@ def folded_hours(window: Window | None = None) -> dict[datetime, FoldedHourRow]:
     found = FoldedHour.objects.all()
     if window is not None:
         found = found.filter(hour__gte=hour_floor(window.start), hour__lt=window.end)
-    return {hour: FoldedHourRow(run_id, as_of) for hour, run_id, as_of in found.values_list("hour", "run_id", "as_of")}
+    rows = found.values_list("hour", "run_id", "as_of", "catalog_change")
+    return {hour: FoldedHourRow(run_id, as_of, change) for hour, run_id, as_of, change in rows}
 
 
 def data_range() -> Window | None:

@@ -73,7 +73,7 @@ def claim(request: HttpRequest) -> HttpResponse:
         messages.error(request, str(error))
     else:
         done = f"It is {into.name} now, in the past too." if into else f"{name.strip()} is claimed."
-        messages.success(request, done)
+        messages.success(request, f"{done} Its hours are computed again.")
     return redirect(reverse("catalog-unclaimed"))
 
 
