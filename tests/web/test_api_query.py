@@ -14,7 +14,7 @@ from apps.attribution.models import LedgerLine, TaskCost
 from apps.catalog.models import Endpoint, GpuType, InferenceModel, Replica, Team
 from apps.core.histogram import Histogram
 from apps.core.vocabulary import Component, Decision, Status
-from apps.rollups.models import TaskCohort, UsageHour
+from apps.rollups.models import FoldedHour, TaskCohort, UsageHour
 from tests.web.api_kit import assert_problem, get, key, read
 
 pytestmark = pytest.mark.django_db
@@ -211,6 +211,22 @@ def test_tasks_bridge(world: World) -> None:
     # 0.6 + 0.2 + 2.0 over four accepted tasks.
     assert (row["total_cost"], row["cost_per_accepted_task"]) == ("2.800000", "0.700000000000")
     assert (row["acceptance_rate"], row["small_sample"]) == ("0.800000", True)
+
+
+def test_tasks_that_are_not_attributed_yet_cost_what_is_not_known(world: World) -> None:
+    hour = DAY + timedelta(hours=1)
+    TaskCohort.objects.create(
+        cohort_hour=hour, team_id=world.support.pk, endpoint_id=world.triage.pk, model_id=world.model.pk,
+        decision=Decision.ACCEPTED, tasks=4, retried_tasks=0, escalated_tasks=0, review_minutes="10",
+    )  # fmt: skip
+    FoldedHour.objects.update_or_create(
+        hour=hour, defaults={"arrival_version": 1, "catalog_change": 0, "as_of": hour, "run_id": uuid4()}
+    )
+    (row,) = read("tasks", key("read"), **WINDOW, group_by="endpoint")["rows"]
+    why = "the hours of these tasks are not attributed yet"
+    for name in ("compute_cost", "review_cost", "total_cost", "cost_per_accepted_task"):
+        assert (row[name], row[f"{name}_reason"]) == (None, why), name
+    assert (row["partial"], row["accepted_tasks"]) == (True, 4)
 
 
 def test_no_accepted_task_is_unknown_with_the_reason(world: World) -> None:

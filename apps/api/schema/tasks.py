@@ -40,8 +40,10 @@ ROW = grouped(
         **s.with_reason("pending_cost", "What pending tasks have cost so far, in no other number."),
         **s.with_reason("cost_per_accepted_task", "total_cost / accepted_tasks."),
         **s.with_reason("serving_cost_per_accepted_task", "serving_cost / accepted_tasks."),
-        "partial": s.boolean("Some of the cost has no price and is left out."),
-        "unpriced_reason": s.text_or_null("Why some of the cost has no price."),
+        "partial": s.boolean(
+            "Some of the cost has no price, or is not attributed yet, and is left out: the rest is a lower bound."
+        ),
+        "unpriced_reason": s.text_or_null("Why some of the cost has no price, or is not attributed yet."),
     },
 )
 COMPONENTS = {
