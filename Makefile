@@ -43,12 +43,19 @@ clean: ## Remove what can be made again: caches and .venv, never var/
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .cache build dist *.egg-info
 	@find apps tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# Only a .venv that this run made is removed again.
 $(VENV)/bin/python:
+	@if test -e $(VENV) && ! { test -x $(VENV)/ && test -w $(VENV)/; }; then \
+	  echo "$(VENV) belongs to $$(ls -ld $(VENV) | awk '{print $$3}') and $$(id -un) may not use it:" \
+	    "take a checkout of your own, or ask for access to this one." >&2; exit 1; fi
+	@if ! test -e $(VENV) && ! test -w .; then \
+	  echo "$(VENV) cannot be made: $$(id -un) may not write to $$(pwd)." >&2; exit 1; fi
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; choose one with make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
 	@echo "Making $(VENV) with $$($(PYTHON) --version) ..."
-	@$(PYTHON) -m venv $(VENV) || \
-	  { rm -rf $(VENV); echo "Python's venv module is needed (on Debian: apt install python3-venv)." >&2; exit 1; }
+	@test -e $(VENV) || new=yes; $(PYTHON) -m venv $(VENV) || \
+	  { test -z "$$new" || rm -rf $(VENV); \
+	    echo "Python's venv module is needed (on Debian: apt install python3-venv)." >&2; exit 1; }
 
 # The stamps: one for each set of packages, renewed when the lists of packages change.
 $(VENV)/runtime: pyproject.toml constraints.txt | $(VENV)/bin/python

@@ -111,6 +111,8 @@ def _is_served(journal: Journal, began: float, sign_in: str) -> bool:
     if settings.DEMO:
         lines.append("A recording is being laid out over the last seven days: pages fill within about a minute.")
         lines.append("To start empty, for your own data: make run DEMO=0")
+    else:
+        lines.append("To connect your own engines and gateway: sign in and follow the first page, or see README.md.")
     lines.append("Stop with Ctrl-C.")
     journal.say("run", "\n".join(lines))
     return True
