@@ -102,6 +102,19 @@ SPOILED = {
     ),
     "a first token after the end": (good(first_token_at="2026-11-30T08:00:04Z"), "first_token_at", "out_of_order"),
     "negative tokens": (good(input_tokens=-1), "input_tokens", "negative"),
+    "more tokens from the cache than there are": (
+        good(input_tokens=10, cached_input_tokens=6, cache_write_tokens=5),
+        "cached_input_tokens",
+        "parts_exceed_whole",
+    ),
+    "more tokens of reasoning than there are": (
+        good(output_tokens=5, reasoning_tokens=6),
+        "reasoning_tokens",
+        "parts_exceed_whole",
+    ),
+    "an escape in a label": (good(team="sea\x1brch"), "team", "control_character"),
+    "a line feed in an id": (good(call_id="c\n1"), "call_id", "control_character"),
+    "a control character of Latin 1": (good(endpoint="a\x85b"), "endpoint", "control_character"),
     "absurd tokens": (good(output_tokens=100_000_001), "output_tokens", "absurd"),
     "tokens beyond any integer": (good(output_tokens=10**400), "output_tokens", "absurd"),
     "tokens with a fraction": (good(input_tokens=1.5), "input_tokens", "wrong_type"),
@@ -303,3 +316,15 @@ def test_half_a_surrogate_pair_in_an_id_is_refused() -> None:
     records, rejected = read(ndjson(good(id="a"), b'{"id":"\\ud800","status":"ok","started_at":1796025600}'))
     assert records is not None and len(records) == 1
     assert [(problem.field, problem.code) for problem in rejected[0].problems] == [("id", "bad_text")]
+
+
+def test_parts_may_be_all_of_the_tokens_and_unknown_wholes_have_parts() -> None:
+    whole = good(input_tokens=10, cached_input_tokens=6, cache_write_tokens=4, output_tokens=5, reasoning_tokens=5)
+    records, rejected = read(ndjson(whole, good(id="b", input_tokens=..., cached_input_tokens=6)))
+    assert rejected == [] and records is not None and len(records) == 2
+
+
+def test_raw_control_characters_are_found_without_an_escape() -> None:
+    body = json.dumps({"id": "a", "status": "ok", "started_at": 1796025600, "team": "a\x7fb\x9f"}, ensure_ascii=False)
+    _, rejected = read(body.encode())
+    assert [problem.code for problem in rejected[0].problems] == ["control_character"]

@@ -87,7 +87,7 @@ def test_a_rejected_record_can_be_fixed_and_sent_again() -> None:
     assert seen.analyst.post(page, {"payload": "{}"}).status_code == 422
     again = seen.operator.post(page, {"payload": json.dumps(bad)})
     assert again.status_code == 422 and "input_tokens" in text_of(main_of(again))
-    good = seen.operator.post(page, {"payload": json.dumps({**bad, "input_tokens": 5})}, follow=True)
+    good = seen.operator.post(page, {"payload": json.dumps({**bad, "input_tokens": 5_000})}, follow=True)
     assert f"Record {number} was sent again: stored." in text_of(main_of(good))
     assert "Nothing waits to be fixed" in text_of(main_of(good))
 

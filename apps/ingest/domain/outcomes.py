@@ -21,7 +21,7 @@ from apps.ingest.domain.reading import Decoding
 from apps.ingest.domain.records import Rejected
 from apps.ingest.domain.splitting import Bytes, Stopped
 from apps.ingest.domain.strict import read_object, refuse_repeats
-from apps.ingest.domain.validation import text_problem
+from apps.ingest.domain.validation import control_problem, text_problem
 
 MAX_REVIEW_MINUTES = Decimal(60 * 24 * 365)
 MAX_EVALUATOR = 200
@@ -134,7 +134,7 @@ def _problems(sent: Sent, now_us: int) -> list[Problem]:
             message = f"must be a number of minutes from 0 to {MAX_REVIEW_MINUTES:,}"
             found.append(Problem("negative" if minutes < 0 else "out_of_range", message, "review_minutes"))
     for name, text in (("task_id", sent.task_id), ("evaluator", sent.evaluator)):
-        if isinstance(text, str) and (wrong := text_problem(text)):
+        if isinstance(text, str) and (wrong := text_problem(text) or control_problem(text)):
             found.append(Problem(wrong[0], wrong[1], name))
     if isinstance(sent.evaluator, str) and MAX_EVALUATOR < len(sent.evaluator) <= limits.MAX_TEXT:
         found.append(Problem("too_long", f"{len(sent.evaluator)} characters: at most {MAX_EVALUATOR}", "evaluator"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -89,6 +90,16 @@ def text_problem(text: str | None) -> tuple[str, str] | None:
     if not _is_text(text):
         return "bad_text", "contains half of a surrogate pair, which is not a character"
     return None
+
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+
+
+def control_problem(text: object) -> tuple[str, str] | None:
+    """(code, message) of a control character in an id or a label of our own formats; None where there is none."""
+    if not isinstance(text, str) or not (found := _CONTROL.search(text)):
+        return None
+    return "control_character", f"contains the control character U+{ord(found[0]):04X}, which no id or label may"
 
 
 def _is_text(text: str) -> bool:

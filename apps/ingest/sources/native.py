@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ from apps.ingest.domain.objects import kept
 from apps.ingest.domain.records import Floats, Ints, Readings, numbered
 from apps.ingest.domain.splitting import Bytes
 from apps.ingest.domain.strict import PossibleRepeat, count_keys, read_object, refuse_repeats
-from apps.ingest.domain.validation import Spoken, floats
+from apps.ingest.domain.validation import Spoken, control_problem, floats
 
 KIND = "native"
 CHECKS_TEXT = True
@@ -139,6 +139,9 @@ def readings(rows: list[Row], raw: Bytes | None) -> Readings:
     names = [columns[name] for name in _PARTS]
     if not all(names[0]):
         faults += [i for i, ids in enumerate(zip(*names, strict=True)) if not any(ids)]
+    faults += _larger_parts(numbers)
+    if raw is None or any(mark in bytes(raw) for mark in _CONTROL_MARKS):
+        faults += [i for i, row in enumerate(rows) if any(control_problem(row[place]) for place in _TEXTS)]
     labels = [(*row[:3], None, *row[3:_LABELS]) for row in distinct]
     ids = [columns[name] for name in _IDS]
     known_by = [numbers["attempt"], numbers["status"]]
@@ -158,6 +161,18 @@ def _refuse_repeats(raw: Bytes, columns: dict[str, Sequence[Any]], numbers: dict
     amounts = columns["charge_amount"]
     if keys != given + len(amounts) - amounts.count(None):
         raise PossibleRepeat
+
+
+_CONTROL_MARKS = (b"\\", b"\x7f", b"\xc2")
+"""What a text with a control character holds in JSON, where those below 32 must be escaped."""
+_TEXTS = tuple(FIELDS.index(name) for name in dict.fromkeys((*_PARTS, *_IDS, *_FEW[:_LABELS])))
+
+
+def _larger_parts(numbers: dict[str, Floats]) -> list[int]:
+    """Records in which parts of the tokens are more than all of them."""
+    cached = np.nan_to_num(numbers["cache_read_tokens"]) + np.nan_to_num(numbers["cache_write_tokens"])
+    larger = (cached > numbers["input_tokens"]) | (numbers["reasoning_tokens"] > numbers["output_tokens"])
+    return [int(i) for i in np.flatnonzero(larger)]
 
 
 def _words(kinds: Ints, distinct: list[Row], http_status: Floats) -> dict[str, Floats]:
@@ -239,12 +254,30 @@ def more_problems(row: Row) -> list[Problem]:
                 found.append(Problem("missing", f"must be one of {', '.join(known)}", name))
         elif word not in known:
             found.append(Problem("unknown_word", f"'{word[:40]}' must be one of {', '.join(known)}", name))
+    found += _part_problems(record)
+    for place in _TEXTS:
+        if wrong := control_problem(row[place]):
+            found.append(Problem(wrong[0], wrong[1], FIELDS[place]))
     if isinstance(record.charge_amount, Decimal):
         currency = record.charge_currency
         if not isinstance(currency, str) or not _is_currency(currency):
             message = "a charge needs its currency as three capital letters, such as USD"
             found.append(Problem("missing" if currency is None else "wrong_value", message, "charge_currency"))
     return found
+
+
+def _part_problems(record: Record) -> Iterator[Problem]:
+    cached = (record.cached_input_tokens or 0) + (record.cache_write_tokens or 0)
+    if record.input_tokens is not None and cached > record.input_tokens >= 0:
+        parts = "cached_input_tokens and cache_write_tokens are parts of input_tokens"
+        message = f"{parts}: {cached:,} are more than {record.input_tokens:,}"
+        yield Problem("parts_exceed_whole", message, "cached_input_tokens")
+    if record.output_tokens is not None and (record.reasoning_tokens or 0) > record.output_tokens >= 0:
+        message = (
+            f"reasoning_tokens is part of output_tokens: {record.reasoning_tokens:,} are more than "
+            f"{record.output_tokens:,}"
+        )
+        yield Problem("parts_exceed_whole", message, "reasoning_tokens")
 
 
 def kept_struct(row: Row) -> str:
