@@ -46,6 +46,16 @@ def test_strange_labels_are_kept_apart() -> None:
 
 
 @pytest.mark.django_db
+def test_names_of_strange_labels_can_be_shown() -> None:
+    raws = ["pay\u202eroll", "a\x1b[31mb", "two\nlines", "\u200b\u2066"]
+
+    services.ensure_nouns(raws={("team", raw) for raw in raws})
+
+    assert {team.name for team in selectors.teams()} >= {"payroll", "a[31mb", "two lines"}
+    assert all(team.name.isprintable() for team in selectors.teams())
+
+
+@pytest.mark.django_db
 def test_labels_that_are_known_are_left_alone_and_ask_only_once_a_kind() -> None:
     raws = {("team", "a"), ("model", "m"), ("team", "")}
     services.ensure_nouns(raws=raws)

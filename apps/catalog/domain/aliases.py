@@ -78,6 +78,12 @@ def slug_of(kind: str, raw: str) -> str:
     return f"{kind}-{hashlib.sha256(raw.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
+def name_of(raw: str) -> str:
+    """The label as it may be shown: without control and formatting characters, which could turn a page's text about."""
+    words = " ".join(raw.split())
+    return "".join(char for char in words if unicodedata.category(char) not in ("Cc", "Cf")).strip()
+
+
 def free_slug(wanted: str, taken: set[str]) -> str:
     """`wanted`, or the first of wanted-2, wanted-3, ... that is not taken."""
     if wanted not in taken:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
-from apps.catalog.domain.aliases import KINDS, free_slug, normalise, slug_of
+from apps.catalog.domain.aliases import KINDS, free_slug, name_of, normalise, slug_of
 from apps.catalog.models import TABLES, Alias
 from apps.catalog.services.journal import take_lock
 from apps.core.time import EPOCH
@@ -53,7 +53,7 @@ def _create(kind: str, raws: Iterable[str]) -> None:
     for raw in raws:
         slug = free_slug(slug_of(kind, raw), taken)
         taken.add(slug)
-        nouns.append(table(slug=slug, name=raw[:_NAME_LENGTH], claimed=False))
+        nouns.append(table(slug=slug, name=name_of(raw)[:_NAME_LENGTH] or slug, claimed=False))
     stored = table._default_manager.bulk_create(nouns)
     Alias.objects.bulk_create(
         Alias(kind=kind, raw=raw, target_id=noun.pk, valid_from=EPOCH) for raw, noun in zip(raws, stored, strict=True)
