@@ -15,8 +15,9 @@ from apps.core.unknown import Unknown
 from apps.dashboard import charts
 from apps.dashboard import format as words
 from apps.dashboard.change import Change, most_of, points, relative
+from apps.dashboard.pages import task_charts
 from apps.dashboard.pages.groups import GROUPINGS, Grouping
-from apps.dashboard.pages.parts import KeyFigure, by_bucket, by_id, compared, finished, known, starts_of
+from apps.dashboard.pages.parts import KeyFigure, by_bucket, by_id, compared, finished, known
 from apps.dashboard.pages.wording import adding_up, lower_bound, money_words, moved, places, unit_cost_words
 from apps.dashboard.state import PageState
 from apps.rollups import selectors as rollups
@@ -93,8 +94,8 @@ def build(state: PageState) -> TasksPage:
         figures=_figures(state, total, before, buckets),
         bridge=bridge(total),
         fates=_fates(total),
-        cost_chart=_cost_chart(state, buckets),
-        side_charts=[_serving_chart(state, buckets), _rate_chart(state, buckets)],
+        cost_chart=task_charts.cost_chart(state, buckets),
+        side_charts=[task_charts.serving_chart(state, buckets), task_charts.rate_chart(state, buckets)],
         rows=rows,
         total=last,
         coverage=rollups.covered(rollups.coverage(when.window, state.filters.replica)),
@@ -306,57 +307,6 @@ def _note(total: TaskCostRow) -> str:
     if total.partial:
         return total.reason
     return "small sample" if total.small_sample else "serving and review, usage basis"
-
-
-def _cost_chart(state: PageState, buckets: dict[datetime, TaskCostRow]) -> charts.Chart:
-    values = [known(buckets[s].cost_per_accepted) if s in buckets else None for s in _starts(state)]
-    currency = _currency(buckets)
-    caption = f"Cost per accepted task by {state.period.bucket} of the first request, {currency}"
-    series = [charts.Series("Cost per accepted task", values, "@series-1")]
-    return charts.lines("task-cost", caption, _times(state), series, _say(currency), **charts.money_axis(currency))
-
-
-def _serving_chart(state: PageState, buckets: dict[datetime, TaskCostRow]) -> charts.Chart:
-    values = [known(buckets[s].serving_per_accepted) if s in buckets else None for s in _starts(state)]
-    currency = _currency(buckets)
-    series = [charts.Series("Serving alone", values, "@series-2")]
-    caption = f"Of it serving alone, {currency}"
-    return charts.lines(
-        "task-serving", caption, _times(state), series, _say(currency), short=True, **charts.money_axis(currency)
-    )
-
-
-def _currency(buckets: dict[datetime, TaskCostRow]) -> str:
-    return next((row.currency for row in buckets.values() if row.currency), "USD")
-
-
-def _say(currency: str) -> charts.Say:
-    return lambda value: words.money(Decimal(str(value)), currency)
-
-
-def _rate_chart(state: PageState, buckets: dict[datetime, TaskCostRow]) -> charts.Chart:
-    starts = _starts(state)
-    values = [known(buckets[s].acceptance_rate) if s in buckets else None for s in starts]
-    series = [charts.Series("Acceptance rate", values, "@series-3")]
-    return charts.lines(
-        "task-rate",
-        "Acceptance rate of decided tasks",
-        _times(state),
-        series,
-        words.share,
-        short=True,
-        tickformat=".0%",
-        range=[0, 1.02],
-    )
-
-
-def _times(state: PageState) -> charts.Times:
-    when = state.period
-    return charts.Times.of(_starts(state), when.bucket, when.window, when.unfinished)
-
-
-def _starts(state: PageState) -> list[datetime]:
-    return starts_of(state.period.window, state.period.bucket, state.now)
 
 
 def _answer(state: PageState, total: TaskCostRow, before: TaskCostRow | None) -> str:
