@@ -251,3 +251,8 @@ def test_a_tampered_cursor_is_refused_or_harmless(world: World) -> None:
             assert get(f"/api/v1/{room}", secret, **WINDOW, **query, limit="1", cursor=broken).status_code in (200, 400)
         other = get(f"/api/v1/{room}", secret, **WINDOW, **query, team="support", cursor=cursor)
         assert "another question" in assert_problem(other, 400)["detail"]
+
+
+def test_the_catalog_takes_no_parameter_and_says_so() -> None:
+    body = assert_problem(get("/api/v1/catalog", key("read"), kind="team"), 400)
+    assert body["problems"][0]["message"] == "'kind' is not a parameter here: this address takes none"

@@ -162,3 +162,8 @@ def test_every_page_says_who_may_open_it() -> None:
     marks = {str(pattern.pattern): getattr(pattern.callback, "permission", None) for pattern in views()}
     assert {name for name, mark in marks.items() if mark not in (*PERMISSIONS, OPEN)} == set()
     assert {name for name, mark in marks.items() if mark == OPEN} == {"sign-in", "sign-out"}
+
+
+def test_the_sign_in_page_answers_those_who_only_look(client: Client) -> None:
+    looked = client.head(reverse("login"))
+    assert (looked.status_code, looked.content) == (200, b"")

@@ -92,6 +92,7 @@ def check_names(query: Mapping[str, Sequence[str]], known: Sequence[str], proble
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]}?" if near else "known are " + ", ".join(known)
+            hint = hint if known else "this address takes none"
             problems.append(Problem("unknown_parameter", f"{name[:100]!r} is not a parameter here: {hint}", name[:100]))
         elif len(given) > 1:
             problems.append(Problem("duplicate", f"{name} is given {len(given)} times: give it once", name))

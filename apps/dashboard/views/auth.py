@@ -27,7 +27,7 @@ WAIT = "Too many tries. Wait a quarter of an hour, or ask an admin for a new pas
 @open_to_all
 @sensitive_post_parameters("password")
 @never_cache
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     onward = _onward(request)
     if request.user.is_authenticated:
@@ -66,7 +66,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 @require("account")
 @sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def change_password(request: HttpRequest) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)

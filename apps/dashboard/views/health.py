@@ -51,7 +51,7 @@ def rejects(request: HttpRequest) -> HttpResponse:
 
 
 @require("health")
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def reject(request: HttpRequest, reject_id: int) -> HttpResponse:
     """One rejected record, and the form that sends it again as it is or edited."""
     row = ingest.reject(reject_id)

@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts import selectors
 from apps.accounts import services as accounts
@@ -26,7 +26,7 @@ def _who(request: HttpRequest) -> User:
 
 
 @require("settings")
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def keys(request: HttpRequest) -> HttpResponse:
     form = KeyForm(request.POST or None, teams=catalog.teams())
     secret = ""
@@ -62,7 +62,7 @@ def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
 
 
 @require("settings")
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def people(request: HttpRequest) -> HttpResponse:
     form = PersonForm(request.POST or None, teams=catalog.teams())
     if request.method == "POST" and form.is_valid():
@@ -96,7 +96,7 @@ def _people(request: HttpRequest, form: PersonForm, username: str = "", password
 
 
 @require("settings")
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def person(request: HttpRequest, user_id: int) -> HttpResponse:
     found = selectors.person(user_id)
     if found is None:
@@ -133,7 +133,7 @@ def reset_password(request: HttpRequest, user_id: int) -> HttpResponse:
 
 
 @require("settings")
-@require_GET
+@require_safe
 def audit(request: HttpRequest) -> HttpResponse:
     rows = selectors.audit_trail(limit=PAGE + 1, before_id=before(request.GET.get("before", "")))
     more = rows[PAGE - 1].id if len(rows) > PAGE else 0

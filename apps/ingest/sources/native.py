@@ -140,7 +140,8 @@ def readings(rows: list[Row], raw: Bytes | None) -> Readings:
     if not all(names[0]):
         faults += [i for i, ids in enumerate(zip(*names, strict=True)) if not any(ids)]
     faults += _larger_parts(numbers)
-    if raw is None or any(mark in bytes(raw) for mark in _CONTROL_MARKS):
+    text = None if raw is None else bytes(raw)
+    if text is None or any(mark in text for mark in _CONTROL_MARKS):
         faults += [i for i, row in enumerate(rows) if any(control_problem(row[place]) for place in _TEXTS)]
     labels = [(*row[:3], None, *row[3:_LABELS]) for row in distinct]
     ids = [columns[name] for name in _IDS]

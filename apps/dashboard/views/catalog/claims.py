@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts import selectors as accounts
 from apps.catalog import selectors as catalog
@@ -24,7 +24,7 @@ ROWS = 50
 
 
 @require("catalog")
-@require_GET
+@require_safe
 def first_page(request: HttpRequest) -> HttpResponse:
     """What waits to be claimed, or else the teams."""
     if catalog.unclaimed_count():
@@ -33,7 +33,7 @@ def first_page(request: HttpRequest) -> HttpResponse:
 
 
 @require("catalog")
-@require_GET
+@require_safe
 def unclaimed(request: HttpRequest) -> HttpResponse:
     page = Paginator(catalog.unclaimed(), ROWS).get_page(request.GET.get("page"))
     kinds = {row.kind: BY_KIND[row.kind] for row in page}
@@ -78,7 +78,7 @@ def claim(request: HttpRequest) -> HttpResponse:
 
 
 @require("catalog")
-@require_GET
+@require_safe
 def history(request: HttpRequest) -> HttpResponse:
     rows = accounts.audit_trail(limit=PAGE + 1, before_id=before(request.GET.get("before", "")), action="catalog.")
     more = rows[PAGE - 1].id if len(rows) > PAGE else 0

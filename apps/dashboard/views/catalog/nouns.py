@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts import selectors as accounts
 from apps.catalog import selectors as catalog
@@ -38,7 +38,7 @@ def _row(section: Section, noun_id: int) -> NounRow:
 
 
 @require("catalog")
-@require_GET
+@require_safe
 def section_page(request: HttpRequest, section: str) -> HttpResponse:
     found = _section(section)
     context = page_context(request, found.slug, section=found, rows=table(found))
@@ -46,7 +46,7 @@ def section_page(request: HttpRequest, section: str) -> HttpResponse:
 
 
 @require("catalog.edit")
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest, section: str) -> HttpResponse:
     found = _section(section)
     form = FORMS[found.kind](request.POST if request.method == "POST" else None)
@@ -58,7 +58,7 @@ def create(request: HttpRequest, section: str) -> HttpResponse:
 
 
 @require("catalog.edit")
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, section: str, noun_id: int) -> HttpResponse:
     found = _section(section)
     row = _row(found, noun_id)

@@ -12,7 +12,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.catalog import selectors as catalog
 from apps.catalog import services
@@ -42,7 +42,7 @@ class PriceRow:
 
 
 @require("catalog")
-@require_GET
+@require_safe
 def price_list(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     rows = _rows(catalog.prices(), now)
@@ -83,7 +83,7 @@ def _plain(price: PriceEntry) -> str:
 
 
 @require("prices.edit")
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def set_price(request: HttpRequest, kind: str) -> HttpResponse:
     if kind not in PRICE_FORMS:
         raise Http404
