@@ -50,7 +50,8 @@ def hours_behind(
 
     Every hour from the first that something arrived for up to `now` has facts, also an hour in which nothing arrived:
     what was held then was idle. The books open earlier where the catalog says that GPUs were held (`held_from`, the
-    earliest), but not before the month in which the first record arrived. `changes` must hold those that are newer than the oldest basis.
+    earliest), but not before the month in which the first record arrived. `changes` must hold those that are newer
+    than the oldest basis.
     """
     known = list(changes)
     hours = set(versions)
