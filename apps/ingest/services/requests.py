@@ -54,7 +54,7 @@ def ingest_requests(
     rejections are listed, so that memory stays flat. `progress` is told the answer so far and the bytes of the chunk.
     """
     kind, blocks = _kind_of(source, [stream] if isinstance(stream, bytes) else stream)
-    sizes = sizes or _sizes()
+    sizes = sizes or Sizes()
     sizes = sizes.without_end() if patient else sizes
     secret = settings.END_USER_KEY.encode()
     reader = Reader(REQUEST_SOURCES[kind], f"{kind}\0{source.scope}", to_micros(now), secret, sizes)
@@ -72,10 +72,6 @@ def ingest_requests(
         chunks.close()
     assert delivery is not None
     return delivery.answer(complete=True)
-
-
-def _sizes() -> Sizes:
-    return Sizes(record_bytes=getattr(settings, "INGEST_RECORD_LIMIT_BYTES", Sizes().record_bytes))
 
 
 def _kind_of(source: SourceRef, blocks: Iterable[Bytes]) -> tuple[str, Iterator[Bytes]]:

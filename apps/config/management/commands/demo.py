@@ -48,4 +48,4 @@ class Command(BaseCommand):
 
 
 def _server() -> str:
-    return f"http://127.0.0.1:{getattr(settings, 'PORT', 8000)}"
+    return f"http://127.0.0.1:{settings.PORT}"
